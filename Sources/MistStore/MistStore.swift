@@ -123,7 +123,7 @@ public final class MistStore: Sendable {
         }
         try files.sealOthers(than: account.open)
         if let owner = try user.wrapping({ try user.database.read { db in try FileState(db).owner } }) {
-            try common.note(author: owner)
+            try common.note(author: owner, of: account.open)
         }
         self.folder = files
         publicFile = common
@@ -210,6 +210,7 @@ public final class MistStore: Sendable {
         }
         return try SyncLoop(
             engines: engines,
+            place: place,
             publicFile: publicFile,
             service: service,
             configuration: configuration

@@ -14,6 +14,8 @@ import Synchronization
 /// task ends when no call waits any more.
 final class SyncLoop: Sendable {
     let engines: [SyncEngine]
+    /// The file of the private records.
+    private let place: UserFile
     /// The file that has the service of the store.
     private let publicFile: StoreFile
     private let service: any SyncService
@@ -52,11 +54,13 @@ final class SyncLoop: Sendable {
 
     init(
         engines: [SyncEngine],
+        place: UserFile,
         publicFile: StoreFile,
         service: any SyncService,
         configuration: StoreConfiguration
     ) throws {
         self.engines = engines
+        self.place = place
         self.publicFile = publicFile
         self.service = service
         self.configuration = configuration
@@ -223,7 +227,7 @@ final class SyncLoop: Sendable {
             let scopeSummary = try engine.scopeSummary(of: cycle, at: now)
             if let removal = scopeSummary.massRemoval { observer.report(removal) }
             summary.scopes[engine.scope] = scopeSummary
-            if engine.scope == .private, let owner = try engine.owner { try publicFile.note(author: owner) }
+            if engine.scope == .private, let owner = try engine.owner { try publicFile.note(author: owner, of: place) }
             for other in engines where other.keepsUsers {
                 if let user = try engine.confirmedUser { try other.note(user: user) }
             }

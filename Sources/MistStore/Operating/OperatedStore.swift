@@ -71,6 +71,7 @@ extension MistStore {
             ]
             return try SyncLoop(
                 engines: engines.compactMap(\.self),
+                place: user.file,
                 publicFile: common,
                 service: service,
                 configuration: configuration

@@ -57,11 +57,13 @@ struct PublicAuthor: TableOwner {
 }
 
 extension StoreFile {
-    /// Notes in the file of the public database to whom the private records belong that are open.
-    func note(author user: String) throws {
+    /// Notes in the file of the public database to whom a file of private records belongs, if this file is the open one.
+    /// Another process may have opened another one, or synchronise one that is not open.
+    func note(author user: String, of place: UserFile) throws {
         try wrapping {
             guard try database.read({ db in try PublicAuthor(db: db).differs(from: user) }) else { return }
             try database.write { db in
+                guard try Accounts(db: db).row().open == place else { return }
                 try PublicAuthor(db: db).note(user)
                 try FileState(db).passOn(to: user)
             }

@@ -396,6 +396,29 @@ struct AccountPromiseTests {
         }
     }
 
+    @Test("28, 47. A tool that synchronises the records of a user who is not open makes no one the author")
+    func recordsThatAreNotOpenHaveNoPublicChanges() async throws {
+        try await withUsers { emulator, folder, mei, ben in
+            let phone = Device("phone", in: folder, emulator)
+            let store = try phone.open()
+            try await phone.session.signIn(mei, to: store)
+            try await phone.session.signIn(ben, to: store)
+            let closed = try #require(try StoreUser.all(ofStoreAt: phone.folder).first { !$0.isOpen })
+            let tool = try MistStore(
+                operatingStoreAt: phone.folder,
+                of: closed,
+                service: emulator.service(asUser: mei),
+                key: nil
+            )
+            try await tool.sync()
+            try await store.publicDatabase.add(Book(title: "Ben's"), named: "b")
+            #expect(try await store.sync().scopes[.public]?.counts.sent == 1)
+            let author = try await phone.session.service.publicDatabase.fetch("b").created?.userRecordName
+            #expect(author == ben)
+            for store in [tool, store] { try store.close() }
+        }
+    }
+
     @Test("28, 29. A public change made signed out waits for no other user's changes, and is that of the next user")
     func publicChangesMadeSignedOut() async throws {
         try await withUsers { emulator, folder, mei, ben in
