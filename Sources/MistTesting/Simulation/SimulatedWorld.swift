@@ -412,6 +412,8 @@ struct SimulatedWorld {
         }
         tell("\(device.processName) gets \(reply.summary)")
         try handle(reply, to: flight.number, on: device, date: flight.reply == nil ? date : flight.date)
+        // A process that has lost the lease does not apply the reply, also where it proves that the create was stored.
+        if !device.file.lease.isHeld { noteUnknownOutcome(of: flight.request) }
         device.lastReplies = device.lastReplies.suffix(3) + [(flight.number, reply)]
     }
 
