@@ -455,7 +455,6 @@ extension MistStore {
                 try Accounts(db: db).set(open: place, removing: removing)
                 if removing != nil { try PendingJoins(db: db).end() }
                 try PublicAuthor(db: db).note(user)
-                try FileState(db).passOn(to: user)
             }
         }
     }

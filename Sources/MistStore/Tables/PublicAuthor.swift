@@ -18,18 +18,25 @@ struct PublicAuthor: TableOwner {
 
     let db: Database
 
+    /// The row; `nil` while no user is noted.
+    private func row() throws -> Row? { try db.row("SELECT user FROM mist_author") }
+
     /// Whether another user than this one is noted, or none yet.
     func differs(from user: String?) throws -> Bool {
-        guard let row = try db.row("SELECT user FROM mist_author") else { return true }
+        guard let row = try row() else { return true }
         return row["user"] != user
     }
 
-    /// Notes the user whose private records are open; `nil` for no one.
+    /// Notes the user whose private records are open, and passes the file on, unless changes of another user wait.
+    ///
+    /// - Parameter user: The user; `nil` for no one.
+    /// - Throws: A `DatabaseError` when the file fails.
     func note(_ user: String?) throws {
         try db.run(
             "INSERT INTO mist_author (id, user) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET user = ?1",
             [user]
         )
+        try FileState(db).passOn(to: user)
     }
 
     /// Makes the file that of the author, before a change of the program. Changes are sent in the name of the user who
@@ -38,7 +45,7 @@ struct PublicAuthor: TableOwner {
     /// - Throws: A ``StoreError`` with the code `otherUser`, or a `DatabaseError`.
     func checkChange() throws {
         let state = FileState(db)
-        if let row = try db.row("SELECT user FROM mist_author") {
+        if let row = try row() {
             let author: String? = row["user"]
             if try state.owner != author { try state.passOn(to: author) }
             if let owner = try state.owner, owner != author {
@@ -65,7 +72,6 @@ extension StoreFile {
             try database.write { db in
                 guard try Accounts(db: db).row().open == place else { return }
                 try PublicAuthor(db: db).note(user)
-                try FileState(db).passOn(to: user)
             }
         }
     }
