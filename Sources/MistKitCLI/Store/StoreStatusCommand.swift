@@ -145,8 +145,8 @@ struct StoreDatabaseReport {
 }
 
 extension Synchroniser {
-    /// Whether its process shows no life: it does so about once a second, and others take over after five seconds.
-    func isSilent(at now: Date) -> Bool { now.timeIntervalSince(lastSign) > 5 }
+    /// Whether its process has shown no life for so long that another one takes over.
+    func isSilent(at now: Date) -> Bool { now.timeIntervalSince(lastSign) > LeaseTiming().limit / .seconds(1) }
 }
 
 extension StoreDatabaseReport: JSONWritable {
