@@ -179,6 +179,17 @@ final class ScenarioDevice {
         case crashBefore
         case crashAfter
         case reply(Result<SyncReply, CloudKitError>)
+
+        /// The same reply to a request for changes, with an error in place of those of a zone.
+        func withoutChanges(of zone: ZoneID, _ request: SyncRequest) -> Delivery {
+            guard case .zoneChanges(let cursors) = request, case .reply(.success(.zoneChanges(var pages))) = self else {
+                return self
+            }
+            for (index, cursor) in cursors.enumerated() where cursor.zoneID == zone {
+                pages[index] = .failure(.service(.zoneBusy))
+            }
+            return .reply(.success(.zoneChanges(pages)))
+        }
     }
 
     /// The requests and the result of a synchronisation.
@@ -359,15 +370,42 @@ final class ScenarioDevice {
         return service.result(of: request, in: scope)
     }
 
+    /// The reply to a request, with an error in place of one record.
+    func reply(
+        to request: SyncRequest,
+        without name: String,
+        isNamed: Bool = true
+    ) throws -> Delivery {
+        let error = CloudKitError.service(.internalError, record: isNamed ? name : nil)
+        switch (request, answer(request)) {
+        case (.zoneChanges, .success(.zoneChanges(var pages))):
+            for (index, page) in pages.enumerated() {
+                guard var page = try? page.get() else { continue }
+                page.results = page.results.map { Self.without(name, $0, error) }
+                pages[index] = .success(page)
+            }
+            return .reply(.success(.zoneChanges(pages)))
+        case (.lookup, .success(.records(let results))):
+            return .reply(.success(.records(results.map { Self.without(name, $0, error) })))
+        case (.query, .success(.query(var page))):
+            page.results = page.results.map { Self.without(name, $0, error) }
+            return .reply(.success(.query(page)))
+        case (_, let reply): return .reply(reply)
+        }
+    }
+
+    private static func without(
+        _ name: String,
+        _ result: Result<CloudKitModel.Record, CloudKitError>,
+        _ error: CloudKitError
+    ) -> Result<CloudKitModel.Record, CloudKitError> {
+        (try? result.get())?.recordName == name ? .failure(error) : result
+    }
+
     /// The reply to a request, with an error in place of the changes of a zone.
     func reply(to request: SyncRequest, withoutChangesOf zone: ZoneID) throws -> Delivery {
-        guard case .zoneChanges(let cursors) = request, case .zoneChanges(var pages) = try answer(request).get() else {
-            return .answered
-        }
-        for (index, cursor) in cursors.enumerated() where cursor.zoneID == zone {
-            pages[index] = .failure(.service(.zoneBusy))
-        }
-        return .reply(.success(.zoneChanges(pages)))
+        guard case .zoneChanges = request else { return .answered }
+        return Delivery.reply(answer(request)).withoutChanges(of: zone, request)
     }
 
     // MARK: State

@@ -348,37 +348,3 @@ struct UndeliveredPromiseTests {
         try scenario.expect(["Book a title=A"])
     }
 }
-
-extension ScenarioDevice {
-    /// The reply to a request, with an error in place of one record.
-    func reply(
-        to request: SyncRequest,
-        without name: String,
-        isNamed: Bool = true
-    ) throws -> ScenarioDevice.Delivery {
-        let error = CloudKitError.service(.internalError, record: isNamed ? name : nil)
-        switch (request, answer(request)) {
-        case (.zoneChanges, .success(.zoneChanges(var pages))):
-            for (index, page) in pages.enumerated() {
-                guard var page = try? page.get() else { continue }
-                page.results = page.results.map { Self.without(name, $0, error) }
-                pages[index] = .success(page)
-            }
-            return .reply(.success(.zoneChanges(pages)))
-        case (.lookup, .success(.records(let results))):
-            return .reply(.success(.records(results.map { Self.without(name, $0, error) })))
-        case (.query, .success(.query(var page))):
-            page.results = page.results.map { Self.without(name, $0, error) }
-            return .reply(.success(.query(page)))
-        case (_, let reply): return .reply(reply)
-        }
-    }
-
-    private static func without(
-        _ name: String,
-        _ result: Result<CloudKitModel.Record, CloudKitError>,
-        _ error: CloudKitError
-    ) -> Result<CloudKitModel.Record, CloudKitError> {
-        (try? result.get())?.recordName == name ? .failure(error) : result
-    }
-}
