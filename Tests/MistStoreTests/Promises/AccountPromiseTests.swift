@@ -396,7 +396,7 @@ struct AccountPromiseTests {
         }
     }
 
-    @Test("28, 47. A tool that synchronises the records of a user who is not open makes no one the author")
+    @Test("28, 47. A tool that synchronises a user who is not open leaves the author of public changes alone")
     func recordsThatAreNotOpenHaveNoPublicChanges() async throws {
         try await withUsers { emulator, folder, mei, ben in
             let phone = Device("phone", in: folder, emulator)

@@ -90,6 +90,7 @@ struct SwitchPromiseTests {
             // Nothing is asked in the session of one user for the records of the other, which would end the run.
             try await tool.session.end()
             let run = Task { try await tool.store.run() }
+            defer { run.cancel() }
             try await app.signIn(mei)
             while tool.store.openPlace != app.store.openPlace { try await Task.sleep(for: .milliseconds(20)) }
             try await tool.session.begin(mei)
