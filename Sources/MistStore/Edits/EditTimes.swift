@@ -80,6 +80,14 @@ struct EditTimes: Hashable, Sendable {
         parts.removeAll { $0.field == part.field && $0.device == part.device }
         parts.append(part)
     }
+
+    /// The times with parts that a row contains beside those of its version, as far as they are later.
+    func adding(_ others: [Part]) -> EditTimes {
+        others.reduce(into: self) { times, part in
+            let before = times.parts.first { $0.field == part.field && $0.device == part.device }
+            if part.sequence > before?.sequence ?? .min { times.set(part) }
+        }
+    }
 }
 
 // MARK: - Bytes

@@ -131,6 +131,7 @@ extension EngineProcedure {
     var foreignRecords: ForeignRecords { ForeignRecords(scope: scope, db: db, sealer: file.sealer) }
     var unreadableRows: UnreadableRows { UnreadableRows(db: db) }
     var inheritedCounts: InheritedCounts { InheritedCounts(db: db) }
+    var carriedCounts: CarriedCounts { CarriedCounts(db: db) }
     var recovery: RecoveryEntries { RecoveryEntries(scope: scope, db: db, sealer: file.sealer) }
     var followedQueries: FollowedQueries { FollowedQueries(db: db) }
     var moves: Moves { Moves(db: db, sealer: file.sealer) }
@@ -140,7 +141,10 @@ extension EngineProcedure {
     /// Forgets the edits of a row, except for those of fields that only a newer program knows.
     func forgetEdits(of row: RecordRowID, _ table: RecordTable) throws {
         try pendingEdits.forget(row, of: table.id, through: file.lastFieldID)
-        if table.hasCounters { try inheritedCounts.forget(row, of: table.id) }
+        if table.hasCounters {
+            try inheritedCounts.forget(row, of: table.id)
+            try carriedCounts.forget(row, of: table.id)
+        }
     }
 
     /// Notes whether the fields of a row fit the program's type.

@@ -48,14 +48,17 @@ extension StoreFile {
         for row in try table.rows(edited, [ColumnValue(table.id)], db) {
             let edits = try PendingEdits(db: db).edits(of: row.id, table)
             let isNew = edits.contains { $0.field == nil }
+            let carried = try CarriedCounts(db: db).counts(of: row.id, table)
             for field in table.fields where field.schema.merge == .counter {
                 let edit = edits.first { $0.field?.id == field.id }
                 guard edit != nil || isNew else { continue }
-                let amount = CounterParts.change(
+                // Both copies send what was carried as the same part anyway.
+                let amount = CounterParts.ownChange(
                     by: PendingEdit(
                         value: row.fields[field.name],
                         base: isNew ? nil : edit?.base,
-                        time: EditTime(milliseconds: 0, device: device)
+                        time: EditTime(milliseconds: 0, device: device),
+                        carried: carried[field.name] ?? []
                     )
                 )
                 guard amount != 0 else { continue }

@@ -39,6 +39,7 @@ extension EngineProcedure {
             local.raws[field.name] = edit.raw
         }
         for (name, count) in try inheritedCounts.counts(of: row.id, table) { local.fields[name]?.inherited = count }
+        for (name, counts) in try carriedCounts.counts(of: row.id, table) { local.fields[name]?.carried = counts }
         for name in row.misfits.keys { local.misfits[name] = edits.first { $0.field?.name == name } ?? insert }
         return local
     }

@@ -7,8 +7,8 @@ extension MovedRecords {
     struct Arrival {
         /// The version that the edits of this device were made on.
         var base: KnownVersion?
-        /// Values of this device's own copy, which was moved earlier than the one that arrives.
-        var former: (version: RemoteVersion, row: LocalRow)?
+        /// What this device had of the row without its edits, and what the copy takes over of it.
+        var former: (version: RemoteVersion, row: LocalRow, absorption: Absorption)?
         /// Whether the record was deleted here.
         var isDeletedHere = false
     }
@@ -69,8 +69,7 @@ extension MovedRecords {
             try sentOperations.forget(name, in: base.zone)
             try keepInsert(of: row.id, table)
             let known = try knownVersions.fetch(named: name, in: zone.id)
-            // Counts are added once: by the other device, which finds them in the former zone.
-            try absorb(earlier, since: earlier.times, into: row, table, over: known)
+            try absorb(earlier, into: row, table, .changes(of: .all), over: known)
             return true
         }
         return false
@@ -164,9 +163,8 @@ extension MovedRecords {
         from former: String
     ) throws -> Arrival {
         let entries = try moves.entries(of: row.id, table.id)
-        let isOwnMove =
-            try !entries.isEmpty || isOwnCopy(base)
-        let earlier = isOwnMove ? try values(of: row, base, table) : nil
+        let isOwnMove = try !entries.isEmpty || isOwnCopy(base)
+        let earlier = try values(of: row, base, table)
         // The device that made the later move deletes the record in the zone that it moved it from.
         for entry in entries where try zones.fetch(entry.zone)?.zoneID.zoneName == former {
             try moves.forget(entry)
@@ -199,7 +197,7 @@ extension MovedRecords {
         guard let present = try table.row(named: row.name, in: zone.id, db) else {
             try table.place(row.id, in: zone.id, db)
             try bringNewChildren(of: row.name, from: row.zone, to: zone.id)
-            return Arrival(base: base, former: earlier.map { ($0, row) })
+            return Arrival(base: base, former: (earlier, row, isOwnMove ? .changes(of: .all) : .ownCounts))
         }
         try unite(row, base, table, with: present)
         return Arrival()
@@ -218,9 +216,12 @@ extension MovedRecords {
     func unite(_ row: LocalRow, _ base: KnownVersion, _ table: RecordTable, with copy: LocalRow) throws {
         let local = try localEdits(of: row, table)
         var version = RemoteVersion(fields: row.fields, times: base.times, modified: base.modified?.rawValue ?? 0)
-        for (name, edit) in local.fields { version.times.set(edit.time, of: name, edit.value) }
-        let known = try knownVersions.fetch(named: copy.name, in: copy.zone)
-        try absorb(version, since: known?.times ?? EditTimes(), into: copy, table, pending: local)
+        for (name, edit) in local.fields {
+            version.times.set(edit.time, of: name, edit.value)
+            version.times = version.times.adding(edit.carried.map(\.part))
+            if let inherited = edit.inherited { version.times.set(inherited.part(of: name, known: version.times)) }
+        }
+        try absorb(version, into: copy, table, .changes(of: .all), pending: local)
         try forgetEdits(of: row.id, table)
         try table.delete(row.id, db)
         try bringNewChildren(of: row.name, from: row.zone, to: copy.zone)
@@ -252,8 +253,7 @@ extension MovedRecords {
     /// Ends what a copy has begun, after it was applied.
     func complete(_ arrival: Arrival, named name: String, _ table: RecordTable, in zone: StoredZone) throws {
         if let former = arrival.former {
-            let known = try knownVersions.fetch(named: name, in: zone.id)
-            try absorb(former.version, since: known?.times ?? EditTimes(), into: former.row, table)
+            try absorb(former.version, into: former.row, table, former.absorption)
         }
         guard arrival.isDeletedHere, let row = try table.row(named: name, in: zone.id, db),
             let known = try knownVersions.fetch(named: name, in: zone.id)

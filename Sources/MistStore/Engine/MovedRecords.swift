@@ -108,7 +108,9 @@ extension MovedRecords {
             try keepInsert(of: row.id, table)
         } else {
             let version = IncomingVersion(try files.adopted(record, table), of: table, in: zone)
-            try absorb(version.remote, since: known?.times ?? entry.times ?? EditTimes(), into: row, table)
+            let base = known?.times ?? entry.times ?? EditTimes()
+            // This device's own counts are in the row, with what is pending.
+            try absorb(version.remote, into: row, table, .changes(of: .others), since: base)
             if known != nil {
                 try knownVersions.store(
                     record,
@@ -127,109 +129,5 @@ extension MovedRecords {
             try sentOperations.forget(name, in: zone.id)
         }
         return true
-    }
-
-    /// Takes over what a version of another copy of a record has, and this row has not: values of later edits, and what
-    /// was added to counters since.
-    ///
-    /// - Parameters:
-    ///   - version: The version.
-    ///   - base: The edit times of the version that the row began with: parts of counters that it has are in the row.
-    ///   - row: The row.
-    ///   - table: Its table.
-    ///   - pending: Edits of this device in the version that were not acknowledged.
-    ///   - known: The version that the row's edits are made on, where the row is in another zone since.
-    /// - Throws: A ``StoreError`` when the file fails.
-    func absorb(
-        _ version: RemoteVersion,
-        since base: EditTimes,
-        into row: LocalRow,
-        _ table: RecordTable,
-        pending: LocalEdits = LocalEdits(),
-        over known: KnownVersion? = nil
-    ) throws {
-        guard let row = try table.row(id: row.id, db), let zone = try zones.fetch(row.zone) else { return }
-        let edits = try pendingEdits.edits(of: row.id, table)
-        let known = try known ?? knownVersions.fetch(named: row.name, in: row.zone)
-        let own = RemoteVersion(
-            fields: row.fields,
-            times: known?.times ?? EditTimes(),
-            modified: known?.modified?.rawValue ?? 0
-        )
-        let device = try fileState.device
-        var lost: [String: FieldValue?] = [:]
-        for field in table.fields where field.successor == nil && row.misfits[field.name] == nil {
-            let edit = edits.first { $0.field?.id == field.id }
-            let (theirs, present) = (version.fields[field.name], row.fields[field.name])
-            var time = version.time(of: field.name)
-            if let edit = pending.fields[field.name] { time = edit.time }
-            var value = present
-            switch field.schema.merge {
-            case .latest:
-                let ownTime = edit.map { EditTime($0.time, device: device) } ?? own.time(of: field.name)
-                if time > ownTime, !theirs.isSame(as: present) {
-                    if edit != nil { lost[field.name] = .some(present) }
-                    value = theirs
-                } else if pending.fields[field.name] != nil, !theirs.isSame(as: present) {
-                    lost[field.name] = .some(theirs)
-                }
-            case .counter:
-                var added = try CounterParts.added(
-                    to: field.name,
-                    version.times,
-                    since: base,
-                    except: fileState.devices
-                )
-                if let edit = pending.fields[field.name] {
-                    added = added.addingReportingOverflow(CounterParts.change(by: edit)).partialValue
-                }
-                if added != 0 {
-                    value = .int64((present?.int64Value ?? 0).addingReportingOverflow(added).partialValue)
-                }
-            case .greatest, .smallest, .union:
-                value = join(present, theirs, by: field.schema.merge)
-            }
-            guard !value.isSame(as: present) else { continue }
-            let before = try ColumnPair(present, of: field, in: zone.zoneID).value
-            let pair = try ColumnPair(value?.withoutZones, of: field, in: zone.zoneID)
-            try table.update(row.id, [field.name: pair], at: nil, db)
-            let base = try edit.map { try ColumnPair($0.base, of: field, in: zone.zoneID).value } ?? before
-            if edit != nil { try pendingEdits.forget(field.id, of: row.id, table.id) }
-            let editTime = ServiceTime(max(time.milliseconds, edit?.time.rawValue ?? 0))
-            try pendingEdits.insert(field, of: row.id, table, time: editTime, raw: now, base: base)
-        }
-        if !lost.isEmpty { try recovery.add(.laterEdit, lost, of: table.recordType, row.name, in: zone, at: now) }
-    }
-}
-
-extension FieldValue {
-    /// The value without the zones of its references, which are those of the record that it comes from.
-    fileprivate var withoutZones: FieldValue {
-        func withoutZone(_ reference: Reference) -> Reference {
-            Reference(recordName: reference.recordName, action: reference.action)
-        }
-        return switch plain {
-        case .reference(let reference): .reference(withoutZone(reference))
-        case .referenceList(let references): .referenceList(references.map(withoutZone))
-        default: self
-        }
-    }
-}
-
-extension CounterParts {
-    /// What other devices have added to a counter in a version, and not in an earlier one.
-    static func added(
-        to name: String,
-        _ version: EditTimes,
-        since base: EditTimes,
-        except devices: Set<Int64>
-    ) -> Int64 {
-        let field = Checksum.of(name: name)
-        return version.parts.filter { $0.field == field && !devices.contains($0.device) }.reduce(0) { sum, part in
-            let before = base.part(of: name, device: part.device)
-            guard part.sequence > before?.sequence ?? .min else { return sum }
-            return sum.addingReportingOverflow(part.sum.subtractingReportingOverflow(before?.sum ?? 0).partialValue)
-                .partialValue
-        }
     }
 }

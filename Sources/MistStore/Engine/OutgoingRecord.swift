@@ -26,6 +26,8 @@ struct OutgoingRecord {
     let edits: [EditRow]
     /// The amounts of counters that were pending when the file was copied, by field.
     let inherited: [String: InheritedCount]
+    /// The amounts of counters that come from another copy of a moved record, by field.
+    let carried: [String: [CarriedCount]]
     /// The fields whose link is left out.
     let emptied: Set<String>
     /// The number of this copy of the file.
@@ -110,7 +112,8 @@ struct OutgoingRecord {
                         value: value,
                         base: isCreate && !isCopy ? nil : edit.base,
                         time: time,
-                        inherited: inherited[field.name]
+                        inherited: inherited[field.name],
+                        carried: carried[field.name] ?? []
                     )
                     let parts = CounterParts.parts(
                         of: field.name,

@@ -264,6 +264,7 @@ struct PushCandidates: EngineProcedure {
             move: try movedRecords.outgoing(row, table),
             edits: edits,
             inherited: try inheritedCounts.counts(of: row.id, table),
+            carried: try carriedCounts.counts(of: row.id, table),
             emptied: emptied,
             device: try fileState.device,
             serviceTime: try serviceTime,

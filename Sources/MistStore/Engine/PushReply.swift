@@ -141,7 +141,11 @@ extension PushReply {
         try forgetFormerValues(of: sent, table)
         try pendingEdits.acknowledge(sent.record, row: row, table.id)
         try movedRecords.keepInsert(of: row, table)
-        if table.hasCounters { try inheritedCounts.forget(row, of: table.id) }
+        if table.hasCounters {
+            try inheritedCounts.forget(row, of: table.id)
+            let times = sent.times.flatMap { EditTimes($0) } ?? EditTimes()
+            try carriedCounts.forget(sentIn: times, row, of: table)
+        }
         _ = try transfers.forgetReceipts(of: sent.name, in: zone.id)
         try parking.forget(sent.name, in: zone.id)
     }

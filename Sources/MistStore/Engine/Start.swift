@@ -40,6 +40,7 @@ struct Start: EngineProcedure {
             try pendingEdits.removeOrphans(of: table)
             try unreadableRows.removeOrphans(of: table)
             try inheritedCounts.removeOrphans(of: table)
+            try carriedCounts.removeOrphans(of: table)
         }
         try ZoneAssignment(file: file, scope: scope, db: db).removeUnused()
     }

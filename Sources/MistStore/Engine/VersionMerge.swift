@@ -28,8 +28,7 @@ struct VersionMerge: EngineProcedure {
         }
         try applyVersion(to: row, editedSince: former?.version ?? known)
         if let former, let row {
-            let known = try knownVersions.fetch(named: name, in: zone.id)
-            try movedRecords.absorb(former.values, since: known?.times ?? EditTimes(), into: row, table)
+            try movedRecords.absorb(former.values, into: row, table, .changes(of: .all))
         }
     }
 
@@ -50,7 +49,13 @@ struct VersionMerge: EngineProcedure {
         )
         var version = IncomingVersion(record, of: table, in: zone)
         noteTimes(version.remote.times, ofVersion: ServiceTime(version.remote.modified))
-        if row != nil { try noticeCopies(of: table, counters, in: version.remote.times) }
+        if let row, !version.remote.times.parts.isEmpty {
+            // What a former zone had of this device, and the known version has not, comes back in the parts of others.
+            for counts in try carriedCounts.counts(of: row.id, table).values {
+                counters.writes += counts.map(\.part)
+            }
+            try noticeCopies(of: table, counters, in: version.remote.times)
+        }
         var local = try row.map { try localEdits(of: $0, table) } ?? LocalEdits()
         version.readFormerFields(of: table, row, local, known)
         if let row, known?.isDistrusted == true { try saveReplacedValues(of: row, local, version) }
@@ -161,6 +166,9 @@ struct VersionMerge: EngineProcedure {
             if let inherited = edit.inherited, let field = table[name] {
                 try inheritedCounts.insert(inherited, field.id, of: row.id, table.id)
             }
+            for count in edit.carried {
+                if let field = table[name] { try carriedCounts.add(count, field.id, of: row.id, table.id) }
+            }
             let time = ServiceTime(edit.time.milliseconds)
             try keep(name, time: time, raw: local.raws[name] ?? now, base: edit.base, row)
         }
@@ -200,7 +208,19 @@ struct VersionMerge: EngineProcedure {
             zone: zone
         )
         try table.set(stamps, row, db)
+        try keepWrites(after: version.remote.times)
         try sentOperations.forget(name, in: zone.id)
+    }
+
+    /// Keeps the parts of counters that this file has sent to another zone, where this version is the first one of a
+    /// copy: the device that made the copy may find them there, and carry them over.
+    private func keepWrites(after times: EditTimes) throws {
+        guard table.hasCounters, let known, known.zone != zone.id,
+            let stored = try knownVersions.fetch(named: name, in: zone.id)
+        else { return }
+        var written = EditTimes()
+        written.parts = CounterParts.writes(known.writes, adding: EditTimes(), to: times)
+        if !written.parts.isEmpty { try knownVersions.setWritten(written, stored.id, named: name) }
     }
 
     private func rules(of table: RecordTable) -> MergeRules {

@@ -12,6 +12,29 @@ struct CounterHistory: Hashable, Sendable {
     var devices: Set<Int64> = []
 }
 
+/// What a device has added to a counter in another copy of a moved record, and what this row has taken over of it.
+///
+/// Several devices may find the same part in a former zone, and the device that wrote it may find it as well. So each
+/// sends the part as it is: whichever comes second sees that the version contains it.
+struct CarriedCount: Hashable, Sendable {
+    /// The part, as the other copy had it.
+    var part: EditTimes.Part
+    /// The amount by which the row's value has grown.
+    var amount: Int64
+}
+
+/// How much of the edit of a counter a version contains.
+struct StoredCount: Hashable, Sendable {
+    /// The amount of the edit that the version contains.
+    var sum: Int64
+    /// Whether that is certain.
+    var isCertain = true
+    /// The inherited amount that the version does not contain.
+    var inherited: InheritedCount?
+    /// The carried amounts that it does not contain.
+    var carried: [CarriedCount] = []
+}
+
 /// An amount of a counter that was pending when a file was copied. Each copy has it, and it must count once.
 struct InheritedCount: Hashable, Sendable {
     /// The number of the file that was copied.
@@ -58,6 +81,12 @@ enum CounterParts {
         (edit.value?.int64Value ?? 0).subtractingReportingOverflow(edit.base?.int64Value ?? 0).partialValue
     }
 
+    /// What an edit adds beside the amounts that other devices send, too.
+    static func ownChange(by edit: PendingEdit) -> Int64 {
+        let shared = edit.carried.map(\.amount) + (edit.inherited.map { [$0.amount] } ?? [])
+        return shared.reduce(change(by: edit)) { $0.subtractingReportingOverflow($1).partialValue }
+    }
+
     /// The parts to send with the pending edit.
     ///
     /// - Parameters:
@@ -67,8 +96,8 @@ enum CounterParts {
     ///   - known: The edit times of the version that the edit was made on.
     ///   - time: The present time, in milliseconds since 1970 by the service's clock.
     /// - Returns: The parts: that of the device, with everything that it has added since its part was folded last, and
-    ///   before it the one for an inherited amount. The device's own part is left out where it adds nothing beside
-    ///   an inherited amount.
+    ///   before it those that were carried, and the one for an inherited amount. The device's own part is left out where
+    ///   it adds nothing beside these.
     static func parts(
         of name: String,
         device: Int64,
@@ -76,10 +105,12 @@ enum CounterParts {
         known: EditTimes,
         at time: Int64
     ) -> [EditTimes.Part] {
-        guard let inherited = edit.inherited else { return [part(of: name, device, change(by: edit), known, at: time)] }
-        let rest = change(by: edit).subtractingReportingOverflow(inherited.amount).partialValue
-        let own = rest == 0 ? [] : [part(of: name, device, rest, known, at: time)]
-        return [inherited.part(of: name, known: known)] + own
+        let known = known.adding(edit.carried.map(\.part))
+        var others = edit.carried.map(\.part).filter(known.parts.contains)
+        if let inherited = edit.inherited { others.append(inherited.part(of: name, known: known)) }
+        let rest = ownChange(by: edit)
+        if rest == 0, !others.isEmpty { return others }
+        return others + [part(of: name, device, rest, known, at: time)]
     }
 
     private static func part(
@@ -98,6 +129,19 @@ enum CounterParts {
             sequence: max(time, latest.map { $0 &+ 1 } ?? time),
             sum: before.addingReportingOverflow(change).partialValue
         )
+    }
+
+    /// What devices have added to a counter in a version, and not in an earlier one.
+    static func added(to name: String, _ version: EditTimes, since base: EditTimes) -> [CarriedCount] {
+        let field = Checksum.of(name: name)
+        return version.parts.filter { $0.field == field }.compactMap { part in
+            let before = base.part(of: name, device: part.device)
+            guard part.sequence > before?.sequence ?? .min else { return nil }
+            return CarriedCount(
+                part: part,
+                amount: part.sum.subtractingReportingOverflow(before?.sum ?? 0).partialValue
+            )
+        }
     }
 
     /// The parts that a record keeps. It depends on the parts only, so all devices compute the same.
@@ -142,22 +186,27 @@ enum CounterParts {
     ///   - edit: The pending edit.
     ///   - history: The version that the edit was made on, and the writes since then.
     ///   - remote: The version.
-    /// - Returns: The amount of the edit that the version contains, whether that is certain, and the inherited amount
-    ///   that it does not contain.
+    /// - Returns: What the version contains, and which of the amounts that other devices send, too, it does not contain.
     static func stored(
         of name: String,
         _ edit: PendingEdit,
         _ history: CounterHistory,
         in remote: RemoteVersion
-    ) -> (sum: Int64, isCertain: Bool, inherited: InheritedCount?) {
+    ) -> StoredCount {
         let version = remote.times
         if let time = version.time(of: name, remote.fields[name]), time.milliseconds == edit.time.milliseconds,
             history.devices.contains(time.device)
         {
-            return (change(by: edit), true, nil)
+            return StoredCount(sum: change(by: edit))
         }
-        let field = Checksum.of(name: name)
-        var writes = history.writes.filter { $0.field == field && !history.known.parts.contains($0) }
+        let carried = stored(of: name, edit.carried, history.known, in: version)
+        var history = history
+        history.known = history.known.adding(edit.carried.map(\.part))
+        var writes = history.writes.filter { write in
+            guard write.field == Checksum.of(name: name) else { return false }
+            // A part that was carried is looked for as such, and a passed one cannot come any more.
+            return history.known.part(of: name, device: write.device).map { $0.sequence < write.sequence } ?? true
+        }
         guard let inherited = edit.inherited else {
             // Another copy has sent what was pending when the file was copied.
             let common = history.devices.compactMap { device -> Int64? in
@@ -168,17 +217,52 @@ enum CounterParts {
                 return theirs.sum.subtractingReportingOverflow(known?.sum ?? 0).partialValue
             }
             let own = stored(of: name, writes, history, in: version)
-            return (common.reduce(own.sum) { $0.addingReportingOverflow($1).partialValue }, own.isCertain, nil)
+            return StoredCount(
+                sum: (common + [carried.sum]).reduce(own.sum) { $0.addingReportingOverflow($1).partialValue },
+                isCertain: own.isCertain,
+                carried: carried.rest
+            )
         }
         writes.removeAll { $0.device == inherited.device }
         let own = stored(of: name, writes, history, in: version)
         let common = stored(of: name, inherited, history, in: version)
         let rest = inherited.amount.subtractingReportingOverflow(common.sum).partialValue
-        return (
-            own.sum.addingReportingOverflow(common.sum).partialValue,
-            own.isCertain && common.isCertain,
-            rest == 0 ? nil : InheritedCount(device: inherited.device, amount: rest)
+        return StoredCount(
+            sum: [common.sum, carried.sum].reduce(own.sum) { $0.addingReportingOverflow($1).partialValue },
+            isCertain: own.isCertain && common.isCertain,
+            inherited: rest == 0 ? nil : InheritedCount(device: inherited.device, amount: rest),
+            carried: carried.rest
         )
+    }
+
+    /// How much of the carried amounts a version contains. Each device counts on from its own latest part, wherever it
+    /// wrote it: so a part with the same sequence or a later one contains the carried one.
+    private static func stored(
+        of name: String,
+        _ counts: [CarriedCount],
+        _ known: EditTimes,
+        in version: EditTimes
+    ) -> (sum: Int64, rest: [CarriedCount]) {
+        var result: (sum: Int64, rest: [CarriedCount]) = (0, [])
+        for count in counts {
+            var contained: Int64 = 0
+            if let theirs = version.part(of: name, device: count.part.device) {
+                let before = known.part(of: name, device: count.part.device)
+                if theirs.sequence >= count.part.sequence {
+                    contained = count.amount
+                } else if theirs.sequence > before?.sequence ?? .min {
+                    contained = theirs.sum.subtractingReportingOverflow(before?.sum ?? 0).partialValue
+                }
+                if theirs.sequence < count.part.sequence {
+                    let rest = count.amount.subtractingReportingOverflow(contained).partialValue
+                    result.rest.append(CarriedCount(part: count.part, amount: rest))
+                }
+            } else {
+                result.rest.append(count)
+            }
+            result.sum = result.sum.addingReportingOverflow(contained).partialValue
+        }
+        return result
     }
 
     /// How much of an inherited amount a version contains. A later part under the former number was written by a copy:

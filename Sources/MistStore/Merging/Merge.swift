@@ -11,6 +11,8 @@ struct PendingEdit: Hashable, Sendable {
     var time: EditTime
     /// The part of a counter's change that the file had when it was copied; `nil` where it had none.
     var inherited: InheritedCount?
+    /// The parts of a counter's change that come from another copy of a moved record.
+    var carried: [CarriedCount] = []
 }
 
 /// A version of a record as the service has it.
@@ -82,6 +84,7 @@ func merge(
         var merged: FieldValue?
         var time = edit.time
         var inherited: InheritedCount?
+        var carried: [CarriedCount] = []
         if let closure = rules.closures[name] {
             merged = theirs
             if !edit.value.isSame(as: theirs) {
@@ -109,12 +112,12 @@ func merge(
                 let stored = CounterParts.stored(of: name, edit, counters, in: remote)
                 merged = counter(theirs, edit, stored: stored.sum)
                 if !stored.isCertain { result.unclear[name] = .some(edit.value) }
-                inherited = stored.inherited
+                (inherited, carried) = (stored.inherited, stored.carried)
             }
         }
         result.set(name, merged)
-        // An inherited amount is sent even if the rest takes it back: the other copy sends the amount alone.
-        if merged.isSame(as: theirs), inherited == nil {
+        // An inherited or carried amount is sent even if the rest takes it back: another device sends the amount alone.
+        if merged.isSame(as: theirs), inherited == nil, carried.isEmpty {
             let isPartOfResult = rules.policies[name] == .union || rules.policies[name] == .counter
             let isPutBack = (rules.policies[name] ?? .latest).putsBack(edit.value, beside: edit.base)
             if isPutBack {
@@ -126,7 +129,13 @@ func merge(
             if rules.policies[name] == .union, FieldMerge.union.putsBack(edit.value, beside: edit.base) {
                 result.putBack[name] = .some(edit.value)
             }
-            result.remaining[name] = PendingEdit(value: merged, base: theirs, time: time, inherited: inherited)
+            result.remaining[name] = PendingEdit(
+                value: merged,
+                base: theirs,
+                time: time,
+                inherited: inherited,
+                carried: carried
+            )
         }
     }
     return result

@@ -32,7 +32,7 @@ enum SystemTables {
         [
             UnreadableRows.self, Leases.self, PushSubscriptions.self, InheritedCounts.self, Accounts.self,
             Verifications.self, Contents.self, Transfers.self, FirstPasses.self, Declarations.self,
-            NotedService.self, PendingJoins.self, PublicAuthor.self,
+            NotedService.self, PendingJoins.self, PublicAuthor.self, CarriedCounts.self,
         ]
     }
 

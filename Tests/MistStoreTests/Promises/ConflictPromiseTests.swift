@@ -364,13 +364,14 @@ struct ConflictPromiseTests {
             history.isUncertain = isUncertain
             for (theirs, sum) in [(known, 0), (part(20, 8), 1), (part(30, 9), 2), (part(25, -3), 0)] {
                 let stored = CounterParts.stored(of: "loans", edit, history, in: version(theirs))
-                #expect(stored == (Int64(sum), true, nil), "\(theirs)")
+                #expect(stored == StoredCount(sum: Int64(sum)), "\(theirs)")
             }
         }
         // Another copy of the file has written over the write whose outcome is unknown.
-        #expect(CounterParts.stored(of: "loans", edit, history, in: version(part(40, 1))) == (2, false, nil))
+        let overwritten = CounterParts.stored(of: "loans", edit, history, in: version(part(40, 1)))
+        #expect(overwritten == StoredCount(sum: 2, isCertain: false))
         history.isUncertain = false
-        #expect(CounterParts.stored(of: "loans", edit, history, in: version(part(40, 1))) == (0, true, nil))
+        #expect(CounterParts.stored(of: "loans", edit, history, in: version(part(40, 1))) == StoredCount(sum: 0))
     }
 
     @Test("9, D10. Fifty rounds of conflicts about one record end, and each is one merge")
