@@ -67,6 +67,18 @@ struct OutgoingRecord {
         return (RecordOperation(isCreate ? .create : .update, record: record, desiredKeys: []), times)
     }
 
+    /// When the value of a field was set that the copy of a moved record takes over; `nil` for any other record. The move
+    /// itself is no edit of the field, and wins over none.
+    func timeInFormerZone(of field: StoredField) -> ServiceTime? {
+        guard isCreate, let former = move?.former, former.tag != nil else { return nil }
+        let version = RemoteVersion(
+            fields: [field.name: row.fields[field.name] ?? .null],
+            times: former.times,
+            modified: former.modified?.rawValue ?? 0
+        )
+        return ServiceTime(version.time(of: field.name).milliseconds)
+    }
+
     /// The times of all fields: of edited fields the times of the edits, of other fields those of the service's
     /// version.
     private func times() -> EditTimes {

@@ -127,7 +127,7 @@ struct SentBatch: EngineProcedure {
         }
         // A link that was left out is an edit of its own, for the next batch.
         for field in table.fields where outgoing.emptied.contains(field.name) {
-            try pendingEdits.addForNext(field.id, of: row.id, table.id)
+            try pendingEdits.addForNext(field.id, of: row.id, table.id, setAt: outgoing.timeInFormerZone(of: field))
         }
     }
 }

@@ -222,14 +222,21 @@ extension PendingEdits {
     }
 
     /// Adds an edit of a field of a new record: its value was left out when the record was sent.
-    func addForNext(_ field: FieldID, of row: RecordRowID, _ table: TableID) throws {
+    ///
+    /// - Parameters:
+    ///   - field: The field.
+    ///   - row: The row.
+    ///   - table: Its table.
+    ///   - time: When the value was set; `nil` where it was set with the record.
+    /// - Throws: A `DatabaseError` when the file fails.
+    func addForNext(_ field: FieldID, of row: RecordRowID, _ table: TableID, setAt time: ServiceTime?) throws {
         try db.run(
             """
             INSERT INTO mist_edit (type, row, field, time, raw, base)
-                SELECT type, row, ?, time, raw, NULL FROM mist_edit WHERE type = ? AND row = ? AND field = ?
+                SELECT type, row, ?, coalesce(?, time), raw, NULL FROM mist_edit WHERE type = ? AND row = ? AND field = ?
                 ON CONFLICT (type, row, field) DO NOTHING
             """,
-            [field, table, row, FieldID.insert]
+            [field, time, table, row, FieldID.insert]
         )
     }
 

@@ -252,6 +252,24 @@ struct MovePromiseTests {
         }
     }
 
+    @Test("11, F5. A link that leads in a circle, and that is sent after the copies, wins over no edit before the move")
+    func linksOfCopiesKeepTheirTimes() throws {
+        let (scenario, phone, laptop) = try devices()
+        try phone.run("UPDATE Folder SET related = 'b' WHERE _recordName = 'a'")
+        try scenario.synchronise()
+        scenario.clock.advance(by: 10)
+        try laptop.run("UPDATE Folder SET related = NULL WHERE _recordName = 'a'")
+        scenario.clock.advance(by: 10)
+        try phone.move("a", below: "y")
+        #expect(
+            try phone.sync().writes == [
+                "modify create a, create b", "modify update a", "modify delete b, delete a",
+            ]
+        )
+        for _ in 0..<2 { try scenario.synchronise() }
+        try scenario.expect(Self.moved)
+    }
+
     @Test("11, F5. Of two moves the later one wins, whichever device synchronises first", arguments: [false, true])
     func laterMoveWins(laterIsFirst: Bool) throws {
         let (scenario, phone, laptop) = try devices(and: "z")
