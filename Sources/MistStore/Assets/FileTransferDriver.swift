@@ -182,7 +182,9 @@ extension SyncEngine {
     package func nextTransfers(_ limit: Int, besides underWay: Set<FileTransfer>, at now: MachineTime) throws
         -> [FileTransfer]
     {
-        let isDue = try read { db in try !Transfers(scope: scope, db: db).due(at: now, limit: 1).isEmpty }
+        let isDue = try read { db in
+            try !Transfers(scope: scope, db: db, sealer: file.sealer).due(at: now, limit: 1).isEmpty
+        }
         guard isDue, limit > 0 else { return [] }
         return try write(at: now) { try FileTransfers(transaction: $0).next(limit, besides: underWay) }
     }

@@ -101,7 +101,7 @@ extension LocalDatabase {
             let table = try file.table(of: Model.recordType)
             let row = try writer.row(named: recordName, table)
             guard let field = table[name] else { return false }
-            return try Transfers(scope: scope, db: writer.db).wantDownload(of: field, row, table)
+            return try Transfers(scope: scope, db: writer.db, sealer: file.sealer).wantDownload(of: field, row, table)
         }
     }
 }
@@ -180,7 +180,7 @@ extension LocalDatabase {
     /// The files that are to be uploaded or downloaded.
     func pendingFiles(_ db: Database) throws -> [PendingFile] {
         let progress = file.transferProgress.withLock { $0 }
-        return try Transfers(scope: scope, db: db).open().map { row in
+        return try Transfers(scope: scope, db: db, sealer: file.sealer).open().map { row in
             PendingFile(
                 isUpload: row.key.direction == .upload,
                 recordName: row.key.name,
@@ -276,6 +276,7 @@ extension LocalDatabase {
         } else if configuration.download(of: field.name, table.recordType) != .withRecord {
             return .isHere
         }
-        return try Transfers(scope: scope, db: db).wantDownload(of: field, row, table) ? .toDownload : .isHere
+        return try Transfers(scope: scope, db: db, sealer: file.sealer).wantDownload(of: field, row, table)
+            ? .toDownload : .isHere
     }
 }

@@ -127,7 +127,7 @@ extension EngineProcedure {
     var parking: Parking { Parking(scope: scope, db: db, sealer: file.sealer) }
     var undelivered: UndeliveredRecords { UndeliveredRecords(scope: scope, db: db) }
     var contents: Contents { Contents(db: db) }
-    var transfers: Transfers { Transfers(scope: scope, db: db) }
+    var transfers: Transfers { Transfers(scope: scope, db: db, sealer: file.sealer) }
     var foreignRecords: ForeignRecords { ForeignRecords(scope: scope, db: db, sealer: file.sealer) }
     var unreadableRows: UnreadableRows { UnreadableRows(db: db) }
     var inheritedCounts: InheritedCounts { InheritedCounts(db: db) }

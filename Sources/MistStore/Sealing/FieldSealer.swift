@@ -96,7 +96,7 @@ struct SealedSubject: Hashable {
     /// The edit times of a record. They have checksums of values.
     static func times(_ recordName: String) -> Self { Self(parts: ["times", recordName]) }
 
-    /// What the service said about a record that it refused.
+    /// What the service said about a record, or about the transfer of a file of it, that it refused.
     static func message(_ recordName: String) -> Self { Self(parts: ["message", recordName]) }
 
     /// The parts, each with its length before it.

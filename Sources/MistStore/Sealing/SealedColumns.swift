@@ -60,6 +60,7 @@ struct SealedColumns {
         try Moves(db: db, sealer: sealer).sealTimes()
         // Of all scopes.
         try Parking(scope: .private, db: db, sealer: sealer).sealMessages()
+        try Transfers(scope: .private, db: db, sealer: sealer).sealMessages()
     }
 
     private func seal(_ field: StoredField) throws {

@@ -23,6 +23,7 @@ struct Transfers: TableOwner {
             -- Tried again at this time, after a failure.
             until INTEGER,
             attempts INTEGER NOT NULL DEFAULT 0,
+            -- Sealed where the file is: the service may quote a value.
             message TEXT,
             -- Not without row numbers: SQLite reports no changes of such a table to observations.
             PRIMARY KEY (direction, zone, name, field)
@@ -31,6 +32,7 @@ struct Transfers: TableOwner {
 
     let scope: DatabaseScope
     let db: Database
+    let sealer: FieldSealer?
 }
 
 /// Which file is transferred: from or to which field of which record.
@@ -113,8 +115,22 @@ extension Transfers {
             UPDATE mist_transfer SET until = ?, message = ?, attempts = attempts + 1
             WHERE direction = ? AND zone = ? AND name = ? AND field = ?
             """,
-            [until, message, key.direction.rawValue, key.zone, key.name, key.field]
+            [
+                until, try sealer.sealed(message: message, of: key.name), key.direction.rawValue, key.zone, key.name,
+                key.field,
+            ]
         )
+    }
+
+    /// Seals the messages of a file that was not sealed.
+    func sealMessages() throws {
+        for row in try db.rows("SELECT rowid, name, message FROM mist_transfer WHERE typeof(message) = 'text'") {
+            let (name, message): (String, String) = (row["name"], row["message"])
+            try db.run(
+                "UPDATE mist_transfer SET message = ? WHERE rowid = ?",
+                [try sealer.sealed(message: message, of: name), row["rowid"] as Int64]
+            )
+        }
     }
 
     func forget(_ key: TransferKey) throws {
@@ -140,7 +156,7 @@ extension Transfers {
         try db.rows(
             "SELECT * FROM mist_transfer WHERE asset IS NOT NULL AND zone IN (\(Zones.ids(in: "?")))",
             [scope.number]
-        ).compactMap(TransferRow.init)
+        ).compactMap(transfer)
     }
 
     /// Lets all transfers of the scope that wait after a failure be tried again.
@@ -160,7 +176,7 @@ extension Transfers {
             ORDER BY attempts, size LIMIT ?
             """,
             [now, scope.number, limit]
-        ).compactMap(TransferRow.init)
+        ).compactMap(transfer)
     }
 
     /// Forgets the transfers of zones that are gone.
@@ -182,7 +198,7 @@ extension Transfers {
         try db.row(
             "SELECT * FROM mist_transfer WHERE direction = ? AND zone = ? AND name = ? AND field = ?",
             [key.direction.rawValue, key.zone, key.name, key.field]
-        ).flatMap(TransferRow.init)
+        ).flatMap(transfer)
     }
 
     /// All transfers of the scope that are still to be made.
@@ -193,22 +209,22 @@ extension Transfers {
             ORDER BY direction, name, field
             """,
             [scope.number]
-        ).compactMap(TransferRow.init)
+        ).compactMap(transfer)
     }
-}
 
-extension TransferRow {
     /// Reads a row; `nil` for a direction of a later version.
-    fileprivate init?(_ row: Row) {
+    private func transfer(_ row: Row) -> TransferRow? {
         guard let direction = TransferKey.Direction(rawValue: row["direction"]) else { return nil }
-        self.init(
-            key: TransferKey(direction: direction, zone: row["zone"], name: row["name"], field: row["field"]),
+        let name: String = row["name"]
+        let message: DatabaseValue = row["message"]
+        return TransferRow(
+            key: TransferKey(direction: direction, zone: row["zone"], name: name, field: row["field"]),
             type: row["type"],
             file: row["file"],
             size: row["size"],
             until: row["until"],
             attempts: row["attempts"],
-            message: row["message"]
+            message: message.isNull ? nil : sealer.opened(message: message, of: name)
         )
     }
 }

@@ -21,9 +21,11 @@ struct FileTransferPromiseTests: PhotoTests {
     private func open(
         _ folder: URL,
         _ service: any SyncService,
+        key: StoreEncryptionKey? = nil,
         _ clock: @escaping @Sendable () -> Date = { Date() }
     ) throws -> MistStore {
         var configuration = StoreConfiguration()
+        configuration.encryptionKey = key
         configuration.clock = clock
         configuration.random = { 0 }
         return try MistStore(
@@ -206,6 +208,39 @@ struct FileTransferPromiseTests: PhotoTests {
     }
 
     // MARK: Outcomes
+
+    @Test("43, 36. The words with which a transfer fails are sealed: they may quote a value")
+    func messagesAreSealed() async throws {
+        try await withService { service, folder in
+            let key = StoreEncryptionKey()
+            for (name, present) in [("sealed", key), ("plain", nil)] as [(String, StoreEncryptionKey?)] {
+                let path = folder.appending(path: name)
+                service.duringNextUpload(beforeIt: true) {
+                    throw CloudKitError.service(.internalError, reason: "no zq-title", retryAfter: 600, record: name)
+                }
+                var store = try open(path, service, key: present)
+                try await add(name, picture, to: store)
+                try await store.sync()
+                #expect(try await hasPlainMessage(store) == (present == nil))
+                #expect(try await store.privateDatabase.status().files.first?.message?.contains("zq-title") == true)
+                try store.close()
+                // The file may get its key while the transfer waits.
+                store = try open(path, service, key: key)
+                #expect(try await !hasPlainMessage(store))
+                #expect(try await store.privateDatabase.status().files.first?.message?.contains("zq-title") == true)
+                try store.close()
+            }
+        }
+    }
+
+    /// Whether the message of the only transfer can be read without the key.
+    private func hasPlainMessage(_ store: MistStore) async throws -> Bool {
+        let messages = try await store.file(of: .private).database.read { db in
+            try DatabaseValue.fetchAll(db, sql: "SELECT message FROM mist_transfer")
+        }
+        #expect(messages.count == 1)
+        return messages.contains { Data.fromDatabaseValue($0)?.range(of: Data("zq-title".utf8)) != nil }
+    }
 
     @Test(
         "36. What happens after a failed transfer follows from the error",
