@@ -56,7 +56,10 @@ package struct StoreDiagnostics {
             "\(try FileState.format(db) ?? 0), SQLite \(try String.fetchOne(db, sql: "SELECT sqlite_version()") ?? "")"
         )
         let size = try pragma("page_count") * pragma("page_size")
-        add("size", "\(size) bytes, of which \(try pragma("freelist_count") * pragma("page_size")) are free")
+        add(
+            "size",
+            "\(Self.counted(size, "byte")), of which \(try pragma("freelist_count") * pragma("page_size")) are free"
+        )
         var clock = ["offset \(try state.clockOffset) ms"]
         let confirmed = try state.offsetConfirmed
         if confirmed > 0 { clock.append("confirmed \(age(of: confirmed, offset: try state.clockOffset)) ago") }
@@ -108,7 +111,7 @@ package struct StoreDiagnostics {
         try addPending(scope)
         try addVerification(scope)
         let log = try RecoveryEntries(scope: scope, db: db, sealer: nil).summary().map {
-            "\($0.entries) \(Self.word($0.reason)) (\($0.bytes) bytes, the first \(age(of: $0.since)) ago)"
+            "\($0.entries) \(Self.word($0.reason)) (\(Self.counted($0.bytes, "byte")), the first \(age(of: $0.since)) ago)"
         }
         if !log.isEmpty { addToScope("recovery log", log.joined(separator: ", ")) }
     }
@@ -119,20 +122,24 @@ package struct StoreDiagnostics {
         let zones = Zones(scope: scope, db: db)
         let all = try zones.all()
         let counts: [(String, Int)] = [
-            ("exist", all.count { $0.state == .exists }), ("not created", all.count { $0.state == .unknown }),
+            ("existing", all.count { $0.state == .exists }), ("not created", all.count { $0.state == .unknown }),
             ("gone", all.count { $0.state == .gone }), ("to be fetched", all.count(where: \.isStale)),
             ("with operations of unknown outcome", all.count(where: \.isUncertain)),
             ("fetched from the start", all.count(where: \.isRefetching)),
         ]
         addToScope("zones", counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" }.joined(separator: ", "))
         for failure in try zones.allFailures() {
-            addToScope("a zone cannot be fetched", "\(Self.codes(in: failure.message)), \(failure.failures) times")
+            addToScope(
+                "a zone cannot be fetched",
+                "\(Self.codes(in: failure.message)), \(Self.counted(failure.failures, "time"))"
+            )
         }
         guard scope == .public else { return }
         for query in try FollowedQueries(db: db).all() {
             addToScope(
                 "followed query of \(query.query.recordType)",
-                "\(query.query.filters.count) filters, \(query.phase), unchanged for \(query.idlePasses) passes"
+                "\(Self.counted(query.query.filters.count, "filter")), \(query.phase), "
+                    + "unchanged for \(Self.counted(query.idlePasses, "pass", "passes"))"
             )
         }
     }
@@ -160,7 +167,10 @@ package struct StoreDiagnostics {
             addToScope("parked", "\(records) \(Self.word(reason)), the first \(age(of: since)) ago")
         }
         for (message, records, attempts) in try UndeliveredRecords(scope: scope, db: db).summary() {
-            addToScope("not delivered", "\(records) \(Self.codes(in: message)), up to \(attempts) times")
+            addToScope(
+                "not delivered",
+                "\(records) \(Self.codes(in: message)), up to \(Self.counted(attempts, "time"))"
+            )
         }
     }
 
@@ -172,8 +182,8 @@ package struct StoreDiagnostics {
         let end = latest.ended.map { "ended \(age(of: $0)) ago" } ?? "under way"
         addToScope(
             "verification",
-            "\(latest.mode), \(latest.depth), \(end), \(progress.comparedZones) of \(progress.zones) zones, "
-                + "\(differences) differences"
+            "\(latest.mode), \(latest.depth), \(end), \(progress.comparedZones) of "
+                + "\(Self.counted(progress.zones, "zone")), \(Self.counted(differences, "difference"))"
         )
     }
 
@@ -195,7 +205,10 @@ package struct StoreDiagnostics {
             }
             let rows = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(quoted(name))") ?? 0
             guard rows > 0 else { continue }
-            add("table \(name)", "\(rows) rows" + (sizes[name].map { ", \($0) bytes" } ?? ""))
+            add(
+                "table \(name)",
+                Self.counted(rows, "row") + (sizes[name].map { ", " + Self.counted($0, "byte") } ?? "")
+            )
         }
         if others > 0 { add("tables of other programs", "\(others)") }
     }
@@ -221,7 +234,12 @@ package struct StoreDiagnostics {
         if let unit = units.first(where: { seconds >= 2 * $0.seconds }) {
             return "\(seconds / unit.seconds) \(unit.name)"
         }
-        return "\(seconds) seconds"
+        return counted(seconds, "second")
+    }
+
+    /// A number with its noun, in the singular or in the plural.
+    static func counted(_ number: some BinaryInteger, _ noun: String, _ plural: String? = nil) -> String {
+        "\(number) \(number == 1 ? noun : plural ?? noun + "s")"
     }
 
     private static let knownCodes = Set(ServerErrorCode.allCases.map(\.rawValue))
