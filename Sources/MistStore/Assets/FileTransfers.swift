@@ -108,13 +108,15 @@ struct FileTransfers: EngineProcedure {
         guard limit > 0, let folder = file.folder else { return [] }
         let state = try scopeState.row()
         guard state.condition != .signedOut, state.end(at: now) == nil else { return [] }
+        let directions = try TransferKey.Direction.allCases.filter(isOpen)
+        try forgetUnneeded(besides: directions)
         var chosen: [FileTransfer] = []
         while true {
             var hasChanged = false
-            for row in try transfers.due(at: now, limit: limit + underWay.count)
+            for row in try transfers.due(directions, at: now, limit: limit + underWay.count)
             where chosen.count < limit && !underWay.contains(where: { $0.hasFile(of: row) }) {
                 // The second download of the same file ends with the first one.
-                guard try isOpen(row.key.direction), !chosen.contains(where: { $0.hasFile(of: row) }) else { continue }
+                guard !chosen.contains(where: { $0.hasFile(of: row) }) else { continue }
                 if let transfer = try transfer(row, folder) {
                     chosen.append(transfer)
                 } else {
@@ -123,6 +125,16 @@ struct FileTransfers: EngineProcedure {
             }
             // Rows without an effect must not hide others.
             guard hasChanged, chosen.isEmpty else { return chosen }
+        }
+    }
+
+    /// Forgets transfers of records that are gone, in directions that are not open. The others are forgotten when they are
+    /// chosen.
+    private func forgetUnneeded(besides open: [TransferKey.Direction]) throws {
+        let closed = TransferKey.Direction.allCases.filter { !open.contains($0) }
+        guard !closed.isEmpty else { return }
+        for row in try transfers.due(closed, at: now, limit: 100) where try asset(of: row) == nil {
+            try transfers.forget(row.key)
         }
     }
 

@@ -38,7 +38,7 @@ struct Transfers: TableOwner {
 /// Which file is transferred: from or to which field of which record.
 package struct TransferKey: Hashable, Sendable {
     /// The direction of a transfer.
-    package enum Direction: String, Hashable, Sendable { case upload, download }
+    package enum Direction: String, CaseIterable, Hashable, Sendable { case upload, download }
 
     package let direction: Direction
     package let zone: ZoneRowID
@@ -167,12 +167,17 @@ extension Transfers {
         )
     }
 
-    /// The next transfers of the scope, those of small files first.
-    func due(at now: MachineTime, limit: Int) throws -> [TransferRow] {
-        try db.rows(
+    /// The next transfers of the scope in some directions, those of small files first.
+    func due(
+        _ directions: [TransferKey.Direction] = TransferKey.Direction.allCases,
+        at now: MachineTime,
+        limit: Int
+    ) throws -> [TransferRow] {
+        let names = directions.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+        return try db.rows(
             """
             SELECT * FROM mist_transfer WHERE asset IS NULL AND (until IS NULL OR until <= ?)
-                AND zone IN (\(Zones.ids(in: "?")))
+                AND direction IN (\(names)) AND zone IN (\(Zones.ids(in: "?")))
             ORDER BY attempts, size LIMIT ?
             """,
             [now, scope.number, limit]

@@ -191,6 +191,38 @@ struct FileTransferPromiseTests: PhotoTests {
         }
     }
 
+    @Test("36, 23. The upload of a record that is gone holds up no download of the public database")
+    func uploadsHoldUpNoDownloads() async throws {
+        try await withService { service, folder in
+            let laptop = try open(folder.appending(path: "laptop"), service)
+            let large = try await laptop.publicDatabase.addFile(picture)
+            try await laptop.publicDatabase.add(Photo(title: "a", image: large), named: "a")
+            try await laptop.sync()
+            try laptop.close()
+
+            // The process dies while it uploads a file, and the record is removed before it was sent. From then on, the
+            // phone has nothing to send, and does not ask who is signed in.
+            var phone = try open(folder.appending(path: "phone"), service)
+            service.duringNextUpload(beforeIt: true) { throw CancellationError() }
+            let small = try await phone.publicDatabase.addFile([1])
+            try await phone.publicDatabase.add(Photo(title: "b", image: small), named: "b")
+            await #expect(throws: CancellationError.self) { try await phone.sync() }
+            try await phone.publicDatabase.remove(Photo.self, named: "b")
+            try phone.close()
+
+            phone = try open(folder.appending(path: "phone"), service)
+            try await phone.publicDatabase.follow(Query<Photo>())
+            try await phone.sync()
+            let status = try await phone.publicDatabase.status()
+            #expect(status.files == [])
+            #expect(status.isSynchronised)
+            let photo = try await phone.publicDatabase.fetch(Photo.self, named: "a")
+            let url = try #require(photo.image.flatMap(phone.publicDatabase.file))
+            #expect([UInt8](try Data(contentsOf: url)) == picture)
+            try phone.close()
+        }
+    }
+
     // MARK: Lists
 
     @Test("34, 36. A type with a list of files is refused when the store opens, by the name of its field")
