@@ -116,7 +116,7 @@ final class FileTransferDriver: Sendable {
     /// about another user, and is decided on again.
     private func end(_ transfer: FileTransfer, _ end: FileTransferEnd, _ session: UInt64) throws {
         guard service.session == session else { return }
-        try engine.endTransfer(transfer.key, end, at: now)
+        try engine.endTransfer(transfer, end, at: now)
     }
 
     private func upload(_ transfer: FileTransfer, _ session: UInt64, from folder: ContentFolder) async throws -> Asset?
@@ -190,8 +190,8 @@ extension SyncEngine {
     }
 
     /// Applies the end of a transfer.
-    package func endTransfer(_ key: TransferKey, _ end: FileTransferEnd, at now: MachineTime) throws {
-        try write(at: now) { try FileTransfers(transaction: $0).end(key, end) }
+    package func endTransfer(_ transfer: FileTransfer, _ end: FileTransferEnd, at now: MachineTime) throws {
+        try write(at: now) { try FileTransfers(transaction: $0).end(transfer, end) }
     }
 
     /// Removes the files that nothing has referred to for an hour.

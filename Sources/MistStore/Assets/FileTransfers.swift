@@ -16,6 +16,16 @@ package struct FileTransfer: Hashable, Sendable {
     /// The record that has the file to be uploaded at the service already; `nil` where none is known.
     package var source: FileSource?
 
+    /// Whether the transfer is that of a row, and not of another file of the field.
+    func isTransfer(of row: TransferRow) -> Bool {
+        let file =
+            switch key.direction {
+            case .upload: content?.rawValue
+            case .download: asset.fileChecksum
+            }
+        return key == row.key && file == row.file
+    }
+
     /// Whether the transfer is that of a row, or the download of the same file.
     func hasFile(of row: TransferRow) -> Bool {
         key == row.key
@@ -241,11 +251,13 @@ struct FileTransfers: EngineProcedure {
     // MARK: Ends
 
     /// Applies the end of a transfer.
-    func end(_ key: TransferKey, _ end: FileTransferEnd) throws {
+    func end(_ transfer: FileTransfer, _ end: FileTransferEnd) throws {
+        let key = transfer.key
+        guard let row = try transfers.row(key) else { return }
+        // Another process has taken over meanwhile, and transfers another file of the field.
+        guard transfer.isTransfer(of: row) else { return }
         // The record may have another file by now.
-        guard let row = try transfers.row(key), let (asset, _, _, _) = try asset(of: row) else {
-            return try transfers.forget(key)
-        }
+        guard let (asset, _, _, _) = try asset(of: row) else { return try transfers.forget(key) }
         switch end {
         case .uploaded(let uploaded):
             guard let content = ContentHash(rawValue: row.file) else { return try transfers.forget(key) }

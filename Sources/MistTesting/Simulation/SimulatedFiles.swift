@@ -79,7 +79,7 @@ extension SimulatedWorld {
         case .failed(let error): kind = "not transferred, \(error.code)"
         }
         tell("\(device.processName) has \(kind): \(transfer.fieldName) of \(transfer.key.name)")
-        try device.engine.endTransfer(transfer.key, result, at: now(of: device))
+        try device.engine.endTransfer(transfer, result, at: now(of: device))
         try checkFiles(of: device)
     }
 

@@ -105,6 +105,33 @@ struct FileTransferPromiseTests: PhotoTests {
         }
     }
 
+    @Test("33, 36. The end of a transfer is not that of another file, which another process has begun to transfer")
+    func endsAreThoseOfTheirFiles() async throws {
+        try await withService { service, folder in
+            let phone = try open(folder.appending(path: "phone"), service)
+            let tool = try open(folder.appending(path: "phone"), service)
+            let (bytes, files) = (other, tool.file(of: .private))
+            service.duringNextUpload(beforeIt: false) {
+                let image = try await tool.privateDatabase.addFile(bytes)
+                try await tool.privateDatabase.update(Photo.self, named: "a") { $0.image = image }
+                // As a process does that takes over while this one is stopped.
+                try await files.database.write { db in
+                    try db.execute(sql: "UPDATE mist_transfer SET file = ?", arguments: [image.content?.rawValue])
+                }
+            }
+            try await add("a", picture, to: phone)
+            try await phone.sync()
+            #expect(service.calls == ["upload a", "upload a"])
+            let laptop = try open(folder.appending(path: "laptop"), service)
+            try await laptop.sync()
+            for store in [phone, laptop] {
+                #expect(try await image(of: "a", on: store) == other)
+                #expect(try await store.privateDatabase.status().isSynchronised)
+            }
+            for store in [phone, tool, laptop] { try store.close() }
+        }
+    }
+
     // MARK: Resumed
 
     @Test("36, J2. A download that the end of the process broke off goes on in the next process")
