@@ -98,7 +98,14 @@ extension FileState {
     }
 
     /// Whether the file is being removed, or was: see ``withdraw(_:)``.
-    static func isWithdrawn(_ db: Database) throws -> Bool { try db.tableExists("mist_withdrawn") }
+    ///
+    /// SQLite is asked, and not GRDB: a connection that writes keeps what it knows of the schema, also when another
+    /// process changes it.
+    static func isWithdrawn(_ db: Database) throws -> Bool {
+        let name = "mist_withdrawn"
+        let query = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = ?)"
+        return try db.value(query, [name], as: Bool.self) ?? false
+    }
 }
 
 // MARK: - Triggers and the clock

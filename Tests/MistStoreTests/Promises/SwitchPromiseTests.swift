@@ -159,6 +159,27 @@ struct SwitchPromiseTests {
         }
     }
 
+    @Test("28, 29, 33. A user signs in where another process has added the open records of no one to those of a user")
+    func signInsBesideAJoin() async throws {
+        try await withTwoProcesses { app, tool, mei, ben in
+            try await app.session.signOut(of: app.store)
+            try await app.store.privateDatabase.add(Book(title: "made signed out"), named: "s")
+            #expect(try await tool.store.account.owner == nil)
+            try await tool.store.privateDatabase.add(Book(title: "made by the tool"), named: "t")
+            try await app.signIn(ben)
+            try await tool.signIn(mei)
+            for process in [app, tool] {
+                #expect(try await process.store.account.owner == mei)
+                #expect(try await process.titles() == [])
+            }
+            try await tool.signIn(ben)
+            for process in [app, tool] {
+                #expect(try await process.store.account.owner == ben)
+                #expect(try await process.titles().sorted() == ["made by the tool", "made signed out"])
+            }
+        }
+    }
+
     @Test("28. A removal that has ended before it was noted is completed when the store is opened")
     func withdrawnFileIsRemoved() async throws {
         try await withTwoProcesses { app, tool, _, ben in
