@@ -164,6 +164,11 @@ extension Moves {
         try db.row("SELECT * FROM mist_move WHERE zone = ? AND name = ?", [zone, name]).map { try Entry($0, sealer) }
     }
 
+    /// The names of the records that are moved out of a zone, and were not deleted there yet.
+    func names(from zone: ZoneRowID) throws -> [String] {
+        try db.rows("SELECT name FROM mist_move WHERE zone = ?", [zone]).map { $0["name"] }
+    }
+
     /// The moves of a row, the latest first.
     func entries(of row: RecordRowID, _ table: TableID) throws -> [Entry] {
         try db.rows("SELECT * FROM mist_move WHERE type = ? AND row = ? ORDER BY number DESC", [table, row])

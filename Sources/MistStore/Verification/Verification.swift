@@ -252,7 +252,7 @@ struct Verification: EngineProcedure {
     ) throws -> (result: VerifiedZone.Comparison, differences: [(String, String?, VerificationDifference.Kind)]) {
         // A record that the service's index does not have yet is not missing.
         let since = scope == .public ? verified.since + -FollowedQuery.overlap : nil
-        let deleted = Set(try tombstones.names(in: zone.id))
+        let deleted = Set(try tombstones.names(in: zone.id) + moves.names(from: zone.id))
         let parked = Set(try parking.names(in: zone.id))
         let undelivered = Set(try undelivered.names(in: zone.id))
         let listed = try verifications.listed(verified)

@@ -40,6 +40,7 @@ enum VerificationComparison {
 
     /// What waits for a name: a delete that was not acknowledged, a refused change, or a lookup.
     struct Waiting: Hashable {
+        /// Whether the record was deleted or moved to another zone.
         var isDeletedHere = false
         var isParked = false
         var isUndelivered = false

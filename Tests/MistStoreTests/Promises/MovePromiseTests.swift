@@ -53,6 +53,21 @@ struct MovePromiseTests {
         #expect(try phone.moves() == 0 && laptop.moves() == 0)
     }
 
+    @Test("11, 38. A record that this device is about to move is no difference for a verification")
+    func pendingMovesAreNoDifference() throws {
+        let (scenario, phone, _) = try devices()
+        try phone.move("a", below: "y")
+        try phone.engine.requestVerification(.repair, comparing: .values)
+        // The storage is full.
+        try phone.sync { $0.operations == nil ? .answered : .reply(.failure(.service(.quotaExceeded))) }
+        let verification = try phone.engine.verification()
+        #expect(verification.isDone)
+        #expect(verification.zones.flatMap(\.differences).isEmpty)
+        scenario.clock.advance(by: 3600)
+        try scenario.synchronise()
+        try scenario.expect(Self.moved)
+    }
+
     @Test("11, F5. A record that is moved out of its parent gets a zone of its own, and a root moves below another")
     func recordsBecomeRootsAndBack() throws {
         let (scenario, phone, laptop) = try devices()
