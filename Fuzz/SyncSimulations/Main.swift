@@ -78,7 +78,8 @@ struct Main {
             expired-tokens \(counts.expiredTokens) purges \(counts.purges) \
             deletes-elsewhere \(counts.deletesElsewhere) stale-forms \(counts.staleForms) copies \(counts.copies) moves \(counts.moves) sessions \(counts.sessions) \
             mass-deletions \(counts.massDeletions) unclear-counts \(counts.unclearCounts) \
-            transfers \(counts.transfers) rereferences \(counts.rereferences) collections \(counts.collections)
+            transfers \(counts.transfers) rereferences \(counts.rereferences) \
+            refused-receipts \(counts.refusedReceipts) collections \(counts.collections)
             """
         )
     }

@@ -1,4 +1,4 @@
-import GRDB
+package import GRDB
 public import MistKit
 
 #if canImport(FoundationEssentials)
@@ -165,11 +165,14 @@ extension LocalDatabase {
     ///
     /// - Throws: A ``StoreError`` when the file fails.
     public func retryParked() async throws {
-        try await write { writer in
-            try Parking(scope: scope, db: writer.db, sealer: file.sealer).forgetAll()
-            try RecordTypes(db: writer.db).retryParked()
-            try ScopeState(scope: scope, db: writer.db).endWaits(at: configuration.clock().machineTime)
-        }
+        try await write { try retryParked($0.db) }
+    }
+
+    /// Lets parked records and types be sent again, in a transaction of the caller.
+    package func retryParked(_ db: Database) throws {
+        try Parking(scope: scope, db: db, sealer: file.sealer).forgetAll()
+        try RecordTypes(db: db).retryParked()
+        try ScopeState(scope: scope, db: db).endWaits(at: configuration.clock().machineTime)
     }
 
     func status(_ db: Database) throws -> ScopeStatus {

@@ -51,6 +51,8 @@ final class SimulatedDevice {
     var underWay: Set<String> = []
     /// The names of the records that had edits which were not sent when the program deleted records.
     var unsent: Set<String> = []
+    /// The receipts of uploads with which the service has refused a record, and the device knows it.
+    var refusedReceipts: Set<String> = []
     /// The user who is signed in.
     var session = SimulatedSession.owner
     /// The number of the session.
@@ -150,6 +152,7 @@ final class SimulatedDevice {
         try other.database.backup(to: database)
         (permitted, sentDeletes) = (other.permitted, other.sentDeletes)
         (underWay, unsent, seenDeletes) = (other.underWay, other.unsent, other.seenDeletes)
+        refusedReceipts = other.refusedReceipts
         processes = [try open(configuration)]
         if isNoticed {
             // The first place is that of the file that was copied.

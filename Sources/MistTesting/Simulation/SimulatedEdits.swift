@@ -29,10 +29,10 @@ extension SimulatedWorld {
         let present = time.withLock { $0 }
         try device.database.write { db in
             // A program adds a file, or takes one that it has added within the last 50 minutes.
-            func makeFile(_ number: Int64) throws -> FieldValue {
+            func makeFile(_ number: Int64?) throws -> FieldValue {
                 device.added.removeAll { present - $0.time > 50 * 60 * 1000 }
-                if number >= 6, let held = device.added.first { return .asset(held.asset) }
-                let asset = try file.addFile(SimulatedFile(number: Int(number % 6)).bytes, at: now, db)
+                if number == nil, let held = device.added.first { return .asset(held.asset) }
+                let asset = try file.addFile(SimulatedFile(number: Int(number ?? 0)).bytes, at: now, db)
                 device.added.append((asset, present))
                 return .asset(asset)
             }
@@ -216,7 +216,7 @@ private func randomFields(
     _ file: StoreFile,
     _ generator: inout SplitMix64,
     hasMoves: Bool,
-    _ makeFile: (Int64) throws -> FieldValue,
+    _ makeFile: (Int64?) throws -> FieldValue,
     _ db: Database
 ) throws -> [String: FieldValue] {
     var fields: [String: FieldValue] = [:]
@@ -243,7 +243,10 @@ private func randomFields(
             let isPlain = field.schema.isParent || hasMoves || number < 7
             let action: Reference.Action = isPlain ? .none : .deleteSelf
             fields[field.name] = .reference(Reference(recordName: target.name, action: action))
-        case .asset: fields[field.name] = try makeFile(number)
+        case .asset:
+            // Some files are those of many records. Most others are of one, so that a receipt alone may refer to them.
+            let rare = Int64.random(in: 8...99, using: &generator)
+            fields[field.name] = try makeFile(number < 4 ? number : number < 7 ? rare : nil)
         case .location: fields[field.name] = .location(Location(latitude: Double(number), longitude: 0))
         case .string: fields[field.name] = .string("v\(Int.random(in: 0...99, using: &generator))")
         default: continue

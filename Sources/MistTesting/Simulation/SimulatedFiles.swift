@@ -62,8 +62,20 @@ extension SimulatedWorld {
 
     mutating func beginTransfers(of device: SimulatedDevice) throws {
         guard simulation.hasFiles else { return }
-        let limit = 3 - device.transfers.count
-        device.transfers += try device.engine.nextTransfers(limit, besides: Set(device.transfers), at: now(of: device))
+        device.transfers += try nextTransfers(3 - device.transfers.count, of: device)
+    }
+
+    /// The transfers that the device begins now. It fetches no file that it has.
+    func nextTransfers(_ limit: Int, of device: SimulatedDevice) throws -> [FileTransfer] {
+        let begun = try device.engine.nextTransfers(limit, besides: Set(device.transfers), at: now(of: device))
+        for transfer in begun where transfer.key.direction == .download {
+            guard try !device.read({ db in try device.hasFile(of: transfer.asset, db) }) else {
+                throw failure(
+                    "\(device.name) fetches the file of \(transfer.key.name), which it has: \(transfer.asset)."
+                )
+            }
+        }
+        return begun
     }
 
     mutating func end(
@@ -133,8 +145,8 @@ extension SimulatedWorld {
     /// Checks that the files are there to which the device refers, and that they have the right bytes.
     func checkFiles(of device: SimulatedDevice) throws {
         try device.read { db in
-            let (used, known, onDisk) = try device.file.contents(db)
-            let lost = used.subtracting(known.intersection(onDisk))
+            let (_, known, onDisk) = try device.file.contents(db)
+            let lost = try device.usedFiles(db).subtracting(known.intersection(onDisk))
             guard lost.isEmpty else { throw failure("\(device.name) has lost the files \(lost).") }
             for held in device.added where time.withLock({ $0 }) - held.time < 55 * 60 * 1000 {
                 guard let content = held.asset.content, onDisk.contains(content) else {
@@ -191,7 +203,8 @@ extension SimulatedWorld {
             try checkFiles(of: device)
             let receipts = try device.read { db in try Int64.fetchOne(db, sql: "SELECT count(*) FROM mist_transfer") }
             guard receipts == 0 else { throw failure("\(device.name) keeps receipts that it does not use.") }
-            let (used, known, onDisk) = try device.read(device.file.contents)
+            let (_, known, onDisk) = try device.read(device.file.contents)
+            let used = try device.read(device.usedFiles)
             guard used == known, known == onDisk else {
                 throw failure("\(device.name) refers to \(used.count) files, and has \(known.count), \(onDisk.count).")
             }

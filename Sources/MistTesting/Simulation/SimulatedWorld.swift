@@ -292,6 +292,7 @@ struct SimulatedWorld {
         if request.isAtomic { counts.atomicRequests += 1 }
         tell("\(device.processName) sends \(request.summary)")
         try checkDeletes(in: request, of: device)
+        try checkReceipts(in: request, of: device)
         let faults = simulation.faults
         var flight = SimulatedDevice.Flight(
             number: number,
@@ -301,6 +302,8 @@ struct SimulatedWorld {
             session: device.session,
             sessionNumber: device.sessionNumber
         )
+        // A refusal arrives at once: the engine would keep the refusal of a record that was deleted meanwhile.
+        var isRefused = false
         if generator.chance(faults.lostRequest) {
             counts.lostRequests += 1
             tell("… which never arrives")
@@ -329,30 +332,19 @@ struct SimulatedWorld {
         } else if case .modify = request, generator.chance(faults.quota) {
             tell("… and the storage is full")
             flight.reply = .failure(CloudKitError(ErrorResponse(serverErrorCode: .quotaExceeded)))
-        } else if case .modify(var operations, let zone, let isAtomic) = request, generator.chance(faults.failedItem) {
+        } else if case .modify(let operations, _, _) = request, generator.chance(faults.failedItem) {
             counts.throttles += 1
             let index = Int.random(in: 0..<operations.count, using: &generator)
-            let failed = operations.remove(at: index)
-            tell("… and \(failed.record.recordName ?? "") is to come later")
-            var results: [Result<CloudKitModel.Record, CloudKitError>] = []
-            if isAtomic {
-                // Nothing is done. Sometimes the service does not even report which item failed.
-                counts.atomicFailures += 1
-                results = operations.map { .failure(.atomic($0.record.recordName)) }
-                if generator.chance(0.3) {
-                    results.insert(.failure(.atomic(failed.record.recordName)), at: index)
-                    flight.reply = .success(.records(results))
-                }
-            } else if !operations.isEmpty {
-                switch answer(.modify(operations, zone: zone, isAtomic: isAtomic), from: device) {
-                case .success(.records(let records)): results = records
-                case let other: flight.reply = other
-                }
-            }
-            if flight.reply == nil {
-                results.insert(.failure(.throttled(failed.record.recordName)), at: index)
-                flight.reply = .success(.records(results))
-            }
+            let name = operations[index].record.recordName ?? ""
+            tell("… and \(name) is to come later")
+            flight.reply = answer(request, from: device, failing: index, with: .throttled(name))
+        } else if let (index, name) = request.newFiles.randomElement(using: &generator),
+            generator.chance(faults.refusedReceipt)
+        {
+            counts.refusedReceipts += 1
+            tell("… and the receipt of the file of \(name) is refused")
+            isRefused = true
+            flight.reply = answer(request, from: device, failing: index, with: .refusedReceipt(name))
         } else if request.fetchesRecords, generator.chance(faults.undeliveredRecord) {
             flight.reply = answer(request, from: device)
             if let name = flight.reply?.leaveOutARecord(using: &generator) {
@@ -365,7 +357,7 @@ struct SimulatedWorld {
         }
         if let reply = flight.reply, !reply.isLost { flight.date = date }
         device.flight = flight
-        if !generator.chance(faults.delay) { try deliverFaulty(to: device) }
+        if isRefused || !generator.chance(faults.delay) { try deliverFaulty(to: device) }
     }
 
     /// The header field `Date` of a response at this moment, in milliseconds since 1970: it has whole seconds.
@@ -411,6 +403,7 @@ struct SimulatedWorld {
             return
         }
         tell("\(device.processName) gets \(reply.summary)")
+        try noteRefusedReceipts(in: reply, to: flight.request, flight.number, on: device)
         try handle(reply, to: flight.number, on: device, date: flight.reply == nil ? date : flight.date)
         // A process that has lost the lease does not apply the reply, also where it proves that the create was stored.
         if !device.file.lease.isHeld { noteUnknownOutcome(of: flight.request) }
@@ -427,9 +420,11 @@ struct SimulatedWorld {
     ) throws {
         let edits = try device.read { db in try PendingValues(device.file, db) }
         let before = try deletedNames(of: device)
+        let filesToTakeOver = try filesToTakeOver(of: device)
         if simulation.moves > 0 { try noteDeletes(in: reply, to: number, on: device) }
         let summary = try device.engine.handle(reply, to: number, at: now(of: device), date: date)
         try checkVerification(of: device)
+        try checkFilesToTakeOver(of: device, besides: filesToTakeOver)
         counts.conflicts += summary.merged
         let after = try deletedNames(of: device)
         for name in before.subtracting(after) where reply.acknowledged(name) {

@@ -25,6 +25,7 @@ extension SimulatedWorld {
                 time.withLock { $0 += 3_600_000 }
                 try endWork(of: device)
                 try decideAboutDeletes(of: device)
+                try retryRefusedFiles(of: device)
                 try synchronise(device)
             }
             silent = try devices.map(contents) + [serviceContents()] == before ? silent + 1 : 0
@@ -47,15 +48,17 @@ extension SimulatedWorld {
                 guard requests < 1000 else { throw failure("\(device.name) does not come to an end.") }
                 tell("\(device.name) sends \(request.summary)")
                 try checkDeletes(in: request, of: device)
+                try checkReceipts(in: request, of: device)
                 let reply = answer(request, from: device)
                 tell("\(device.name) gets \(reply.summary)")
+                try noteRefusedReceipts(in: reply, to: request, number, on: device)
                 try handle(reply, to: number, on: device, date: date)
             case .wait(let until):
                 time.withLock { $0 = max($0, until.rawValue - device.clockError + 1) }
             case .idle: return writes
             case .transfer:
                 requests += 1
-                let transfers = try device.engine.nextTransfers(3, besides: [], at: now(of: device))
+                let transfers = try nextTransfers(3, of: device)
                 guard !transfers.isEmpty, requests < 1000 else {
                     throw failure("\(device.name) does not come to an end of its transfers.")
                 }

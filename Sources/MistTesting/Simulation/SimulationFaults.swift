@@ -17,6 +17,8 @@ public struct SimulationFaults: Hashable, Sendable {
     public var throttle = 0.0
     /// One item of a batch is refused temporarily.
     public var failedItem = 0.0
+    /// The service refuses the receipt of an uploaded file, with the record that has it: the receipt has expired.
+    public var refusedReceipt = 0.0
     /// One record of a page of changes, of a query or of a lookup has an error in place of its fields, temporarily.
     public var undeliveredRecord = 0.0
     /// The service no longer knows the change token.
@@ -73,6 +75,7 @@ public struct SimulationFaults: Hashable, Sendable {
         delay: 0.4,
         throttle: 0.04,
         failedItem: 0.05,
+        refusedReceipt: 0.2,
         undeliveredRecord: 0.05,
         expiredToken: 0.03,
         quota: 0.02,
@@ -160,6 +163,8 @@ public struct SimulationCounts: Hashable, Sendable {
     public var transfers = 0
     /// Files that were used again at the service, and not uploaded.
     public var rereferences = 0
+    /// Receipts of uploaded files that the service refused.
+    public var refusedReceipts = 0
     /// The number of times that a device has collected files.
     public var collections = 0
     /// Rounds at the end, until no device had anything left to send or receive.
@@ -195,6 +200,7 @@ public struct SimulationCounts: Hashable, Sendable {
         left.rounds += right.rounds
         left.transfers += right.transfers
         left.rereferences += right.rereferences
+        left.refusedReceipts += right.refusedReceipts
         left.collections += right.collections
         left.atomicRequests += right.atomicRequests
         left.atomicFailures += right.atomicFailures

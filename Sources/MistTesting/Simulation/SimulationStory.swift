@@ -35,6 +35,13 @@ extension CloudKitError {
 }
 
 extension CloudKitError {
+    static func refusedReceipt(_ name: String) -> CloudKitError {
+        CloudKitError(
+            ErrorResponse(serverErrorCode: .badRequest, reason: "the receipt is not valid"),
+            item: .record(name: name)
+        )
+    }
+
     static func undelivered(_ name: String?) -> CloudKitError {
         CloudKitError(ErrorResponse(serverErrorCode: .internalError), item: name.map { .record(name: $0) })
     }
