@@ -84,7 +84,8 @@ struct Main {
         )
     }
 
-    /// Runs simulations of accounts. With an odd seed, records that are made signed out join no user.
+    /// Runs simulations of accounts. With an odd seed, records that are made signed out join no user. Of four seeds, two have
+    /// files.
     private static func runAccounts(_ numbers: [UInt64]) async {
         var simulation = AccountSimulation()
         simulation.devices = Int(numbers[2])
@@ -92,6 +93,7 @@ struct Main {
         var counts = AccountCounts()
         for seed in numbers[0]..<numbers[0] + numbers[1] {
             simulation.joinsRecordsMadeSignedOut = seed % 2 == 0
+            simulation.hasFiles = seed % 4 >= 2
             do {
                 counts += try await simulation.run(seed: seed)
             } catch {
@@ -103,7 +105,8 @@ struct Main {
             """
             seeds \(numbers[1]) operations \(counts.operations) sign-ins \(counts.signIns) \
             sign-outs \(counts.signOuts) removals \(counts.removals) silent-sessions \(counts.silentSessions) \
-            crashes \(counts.crashes) joined \(counts.joined) records \(counts.records)
+            crashes \(counts.crashes) throttles \(counts.throttles) interruptions \(counts.interruptions) transfers \(counts.transfers) \
+            joined \(counts.joined) records \(counts.records)
             """
         )
     }

@@ -15,22 +15,25 @@ import Synchronization
 struct AccountNote: Hashable, CloudKitRecord {
     struct Fields: RecordFieldSet {
         let title = RecordField<String>("title")
+        let image = RecordField<Asset>("image")
     }
 
     static let recordType = "Note"
     static let fields = Fields()
-    static let fieldTable = FieldTable(fields.title)
+    static let fieldTable = FieldTable(fields.title, fields.image)
 
     var title: String?
+    var image: Asset?
 
-    init(title: String) {
-        self.title = title
+    init(title: String, image: Asset? = nil) {
+        (self.title, self.image) = (title, image)
     }
 
     init(fields reader: inout FieldReader) throws(FieldError) {
         while let field = try reader.next() {
             switch field {
             case 0: title = try reader.value()
+            case 1: image = try reader.value()
             default: try reader.skip()
             }
         }
@@ -38,48 +41,61 @@ struct AccountNote: Hashable, CloudKitRecord {
 
     func write(fields writer: inout FieldWriter) {
         writer.write(0, title)
+        writer.write(1, image)
     }
 }
 
-/// A store on a folder, with the session of its program at the service.
+/// A folder of a store, with the processes that have it open.
 final class AccountDevice {
+    /// A process with its store, and with the session of its program at the service.
+    struct Process {
+        let session: AccountSession
+        var store: MistStore
+    }
+
     let number: Int
     let folder: URL
-    let session: AccountSession
     let crash: CrashPoint
     private let configuration: StoreConfiguration
-    private(set) var store: MistStore
+    private(set) var processes: [Process] = []
+    /// The process that acts now.
+    var current = 0
 
-    init(_ number: Int, in parent: URL, _ session: AccountSession, _ configuration: StoreConfiguration) throws {
+    init(_ number: Int, in parent: URL, _ sessions: [AccountSession], _ configuration: StoreConfiguration) throws {
         self.number = number
         folder = parent.appendingPathComponent("device\(number)")
         crash = CrashPoint(of: folder)
-        self.session = session
-        session.crash = crash
         var configuration = configuration
         configuration.transactionObserver = crash
         self.configuration = configuration
-        store = try Self.opened(folder, session, configuration)
+        for session in sessions {
+            session.crash = crash
+            processes.append(Process(session: session, store: try opened(by: session)))
+        }
     }
 
-    func open() throws { store = try Self.opened(folder, session, configuration) }
+    var store: MistStore { processes[current].store }
+    var session: AccountSession { processes[current].session }
+    /// The name of the process that acts now.
+    var name: String { "device \(number)" + (processes.count == 1 ? "" : ", process \(current + 1),") }
 
-    private static func opened(
-        _ folder: URL,
-        _ session: AccountSession,
-        _ configuration: StoreConfiguration
-    ) throws -> MistStore {
+    /// Opens the store of the process that acts now.
+    func open() throws { processes[current].store = try opened(by: session) }
+
+    private func opened(by session: AccountSession) throws -> MistStore {
         try MistStore(at: folder, records: [AccountNote.self], service: session, configuration: configuration)
     }
 
-    /// Puts the files back that were there when the process died.
+    func close() { for process in processes { try? process.store.close() } }
+
+    /// Puts the files back that were there when the device lost its power, and starts its processes again.
     ///
-    /// - Returns: Whether the process has died.
+    /// - Returns: Whether it has lost its power.
     func restart() throws -> Bool {
         guard let state = crash.takeState() else { return false }
-        try? store.close()
+        close()
         try state.restore(to: folder)
-        try open()
+        for index in processes.indices { processes[index].store = try opened(by: processes[index].session) }
         return true
     }
 }
@@ -90,8 +106,19 @@ final class AccountSession: SyncService {
     struct Faults {
         var lostRequest = 0.0
         var lostReply = 0.0
+        var throttle = 0.0
+        /// One record of a batch is to come later.
+        var failedItem = 0.0
         var otherSession = 0.0
+        /// Another process of the device acts while the request is under way.
+        var otherProcess = 0.0
         var crash = 0.0
+    }
+
+    /// What another process does while a request is under way.
+    struct Interruption: Sendable {
+        let line: String
+        let body: @Sendable () async throws -> Void
     }
 
     private struct State {
@@ -100,14 +127,24 @@ final class AccountSession: SyncService {
         var faults = Faults()
         var generator: SplitMix64
         var lines: [String] = []
+        var throttles = 0
+        var transfers = 0
+        var interruption: Interruption?
+        var interruptions = 0
+        var interruptionError: (any Error)?
+        /// How often each transfer was tried.
+        var attempts: [String: UInt64] = [:]
         weak var crash: CrashPoint?
     }
 
     private let state: Mutex<State>
     private let services: [String: EmulatorSyncService]
+    private let seed: UInt64
+    /// Whether records have files. The tasks that transfer them write beside the one that sends requests.
+    private let hasFiles: Bool
 
-    init(_ services: [String: EmulatorSyncService], seed: UInt64) {
-        self.services = services
+    init(_ services: [String: EmulatorSyncService], seed: UInt64, hasFiles: Bool) {
+        (self.services, self.seed, self.hasFiles) = (services, seed, hasFiles)
         state = Mutex(State(generator: SplitMix64(seed: seed)))
     }
 
@@ -123,6 +160,29 @@ final class AccountSession: SyncService {
         get { state.withLock { $0.crash } }
         set { state.withLock { $0.crash = newValue } }
     }
+
+    /// What another process does during one of the next requests.
+    var interruption: Interruption? {
+        get { state.withLock { $0.interruption } }
+        set { state.withLock { $0.interruption = newValue } }
+    }
+
+    /// The number of times that another process has acted during a request.
+    var interruptions: Int { state.withLock { $0.interruptions } }
+
+    /// The error of what another process has done since the last call.
+    func takeInterruptionError() -> (any Error)? {
+        state.withLock { state in
+            defer { state.interruptionError = nil }
+            return state.interruptionError
+        }
+    }
+
+    /// The number of files that were transferred.
+    var transfers: Int { state.withLock { $0.transfers } }
+
+    /// The number of requests and items that were throttled.
+    var throttles: Int { state.withLock { $0.throttles } }
 
     /// Begins the session of a user, or of no one.
     func begin(_ user: String?) {
@@ -165,11 +225,18 @@ final class AccountSession: SyncService {
             note("\(name) without a session")
             return SyncResponse(.failure(CloudKitError(ErrorResponse(serverErrorCode: .authenticationRequired))))
         }
-        let response = await service.response(to: request, in: scope)
+        let isThrottled = state.withLock { $0.generator.chance(faults.throttle) }
+        if isThrottled {
+            note("\(name) of \(user) is to come later")
+            state.withLock { $0.throttles += 1 }
+            return SyncResponse(.failure(.throttled()))
+        }
+        let response = await answer(request, in: scope, by: service, faults)
         note("\(name) of \(user)")
         if isDeadly {
             note("… and the process dies")
-            crash?.die()
+            // Only in a commit is no other task writing.
+            if hasFiles { crash?.arm(after: 1) } else { crash?.die() }
         }
         if fate < faults.lostRequest + faults.lostReply {
             note("… and the reply is lost")
@@ -180,7 +247,113 @@ final class AccountSession: SyncService {
             note("… and \(other ?? "no one") signs in before the reply arrives")
             begin(other)
         }
+        let interruption = state.withLock { state -> Interruption? in
+            guard state.generator.chance(faults.otherProcess) else { return nil }
+            defer { state.interruption = nil }
+            return state.interruption
+        }
+        guard let interruption else { return response }
+        note("… and before the reply arrives, \(interruption.line)")
+        state.withLock { $0.interruptions += 1 }
+        do {
+            try await interruption.body()
+        } catch {
+            state.withLock { $0.interruptionError = error }
+        }
         return response
+    }
+
+    /// Lets the service carry out a request, sometimes except for one record, which is to come later.
+    private func answer(
+        _ request: SyncRequest,
+        in scope: DatabaseScope,
+        by service: EmulatorSyncService,
+        _ faults: Faults
+    ) async -> SyncResponse {
+        let index = state.withLock { state -> Int? in
+            guard case .modify(let operations, _, _) = request, state.generator.chance(faults.failedItem) else {
+                return nil
+            }
+            return operations.indices.randomElement(using: &state.generator)
+        }
+        guard let index, let rest = request.leavingOut(index) else {
+            return await service.response(to: request, in: scope)
+        }
+        note("… and \(rest.name) is to come later")
+        state.withLock { $0.throttles += 1 }
+        let error = CloudKitError.throttled(rest.name)
+        guard let request = rest.request else {
+            return SyncResponse(.success(.records(rest.results([], index, error))))
+        }
+        let response = await service.response(to: request, in: scope)
+        guard case .success(.records(let results)) = response.result else { return response }
+        return SyncResponse(.success(.records(rest.results(results, index, error))), date: response.date)
+    }
+
+    func upload(
+        _ upload: AssetUpload,
+        inZone zone: ZoneID,
+        of scope: DatabaseScope,
+        ofSession session: UInt64,
+        progress: @escaping ProgressHandler<TransferProgress>
+    ) async throws -> Asset {
+        try await transfer("upload for \(upload.recordName ?? "")", session) { service in
+            try await service.upload(upload, inZone: zone, of: scope, ofSession: session, progress: progress)
+        }
+    }
+
+    func rereference(_ field: AssetField, forZone zone: ZoneID, of scope: DatabaseScope, ofSession session: UInt64)
+        async throws -> Asset
+    {
+        try await transfer("second use of the file of \(field.recordName)", session) { service in
+            try await service.rereference(field, forZone: zone, of: scope, ofSession: session)
+        }
+    }
+
+    func download(
+        _ field: AssetField,
+        to file: URL,
+        from scope: DatabaseScope,
+        ofSession session: UInt64,
+        progress: @escaping ProgressHandler<TransferProgress>
+    ) async throws {
+        try await transfer("download of \(field.recordName)", session) { service in
+            try await service.download(field, to: file, from: scope, ofSession: session, progress: progress)
+        }
+    }
+
+    /// Makes a transfer. Its faults follow from its name and from the number of attempts, because several tasks transfer
+    /// files at the same time.
+    private func transfer<Value>(
+        _ name: String,
+        _ session: UInt64,
+        _ body: (EmulatorSyncService) async throws -> Value
+    ) async throws -> Value {
+        if crash?.isDead == true { throw Self.broken }
+        let (user, fate, faults) = state.withLock { state -> (String??, Double, Faults) in
+            let attempt = state.attempts[name, default: 0]
+            state.attempts[name] = attempt + 1
+            let start = name.utf8.reduce(seed &+ attempt) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+            var generator = SplitMix64(seed: start)
+            let fate = Double.random(in: 0..<1, using: &generator)
+            return (state.number == session ? .some(state.user) : nil, fate, state.faults)
+        }
+        guard let user else { throw CloudKitError(code: .cancelled, message: "Another session has begun.") }
+        if fate < faults.lostRequest {
+            note("\(name) never arrives")
+            throw Self.broken
+        }
+        guard let user, let service = services[user] else {
+            throw CloudKitError(ErrorResponse(serverErrorCode: .authenticationRequired))
+        }
+        let value = try await body(service)
+        state.withLock { $0.transfers += 1 }
+        note("\(name) of \(user)")
+        guard fate >= faults.lostRequest + faults.lostReply else {
+            note("… and the reply is lost")
+            throw Self.broken
+        }
+        return value
     }
 
     private func note(_ line: String) { state.withLock { $0.lines.append("  " + line) } }

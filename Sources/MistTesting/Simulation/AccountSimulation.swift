@@ -20,8 +20,13 @@ import Synchronization
 public struct AccountSimulation: Sendable {
     /// The number of devices.
     public var devices = 3
+    /// The most processes that a device has on its folder; each device has at least one.
+    public var processes = 2
     /// The number of operations on all devices.
     public var operations = 60
+    /// Whether records have files. The tasks of a store that transfer them run at the same time, so a seed decides the
+    /// operations and the faults, and not in which order tasks end.
+    public var hasFiles = false
     /// Whether records that were made while no one is signed in join those of the user who signs in.
     public var joinsRecordsMadeSignedOut = true
 
@@ -61,8 +66,14 @@ public struct AccountCounts: Hashable, Sendable {
     public var removals = 0
     /// Sessions that began without a call of the store.
     public var silentSessions = 0
-    /// Processes that died.
+    /// Devices that lost their power, with all their processes.
     public var crashes = 0
+    /// Requests and records that were throttled.
+    public var throttles = 0
+    /// Files that were transferred.
+    public var transfers = 0
+    /// The number of times that a process acted while a request of another one was under way.
+    public var interruptions = 0
     /// Records that were made while no one was signed in, and joined those of a user.
     public var joined = 0
     /// Records that the services of both users had in the end.
@@ -79,12 +90,16 @@ public struct AccountCounts: Hashable, Sendable {
         left.removals += right.removals
         left.silentSessions += right.silentSessions
         left.crashes += right.crashes
+        left.throttles += right.throttles
+        left.transfers += right.transfers
+        left.interruptions += right.interruptions
         left.joined += right.joined
         left.records += right.records
     }
 }
 
-private struct AccountWorld {
+/// The state of a run.
+struct AccountWorld {
     /// Whose a record is.
     enum NoteHolder: Hashable {
         case user(String)
@@ -95,6 +110,8 @@ private struct AccountWorld {
     struct ExpectedNote {
         var place: NoteHolder
         var title: String
+        /// The number of the file.
+        var file: Int?
         var isDeleted = false
         /// Whether a person has removed a change of it that may not have been sent.
         var isUncertain = false
@@ -138,13 +155,16 @@ private struct AccountWorld {
         let random = Mutex<SplitMix64>.Box(SplitMix64(seed: seed &+ 2))
         configuration.random = { random.withLock { Double.random(in: 0..<1, using: &$0) } }
         for number in 1...simulation.devices {
-            let session = AccountSession(services, seed: generator.next())
-            devices.append(try AccountDevice(number, in: folder, session, configuration))
+            let count = Int.random(in: 1...max(simulation.processes, 1), using: &generator)
+            let sessions = (0..<count).map { _ in
+                AccountSession(services, seed: generator.next(), hasFiles: simulation.hasFiles)
+            }
+            devices.append(try AccountDevice(number, in: folder, sessions, configuration))
         }
     }
 
     func close() {
-        for device in devices { try? device.store.close() }
+        for device in devices { device.close() }
         try? FileManager.default.removeItem(at: folder)
     }
 
@@ -167,6 +187,7 @@ private struct AccountWorld {
             counts.operations += 1
             time.withLock { $0 += Int64.random(in: 1000...5000, using: &generator) }
             let device = devices[Int.random(in: 0..<devices.count, using: &generator)]
+            device.current = Int.random(in: 0..<device.processes.count, using: &generator)
             let kind = Double.random(in: 0..<1, using: &generator)
             if kind < 0.5 {
                 try await edit(device)
@@ -176,7 +197,10 @@ private struct AccountWorld {
             device.session.faults = AccountSession.Faults(
                 lostRequest: 0.04,
                 lostReply: 0.06,
+                throttle: 0.04,
+                failedItem: 0.05,
                 otherSession: 0.04,
+                otherProcess: 0.2,
                 crash: isDeadly ? 0.1 : 0
             )
             device.crash.arm(after: isDeadly ? Int.random(in: 1...16, using: &generator) : nil)
@@ -191,7 +215,7 @@ private struct AccountWorld {
             case ..<0.94: try await remove(from: device)
             case ..<0.97: try silentSession(on: device)
             default:
-                tell("device \(device.number) opens its store again")
+                tell("\(device.name) opens its store again")
                 try device.store.close()
                 do { try device.open() } catch { guard device.crash.isDead else { throw error } }
             }
@@ -203,14 +227,18 @@ private struct AccountWorld {
     private mutating func end(_ device: AccountDevice, signingIn: String?) async throws {
         device.crash.arm(after: nil)
         device.session.faults = AccountSession.Faults()
+        device.session.interruption = nil
         for line in device.session.takeLines() { tell(line) }
-        if device.crash.isDead {
+        let hasDied = device.crash.isDead
+        if let error = device.session.takeInterruptionError(), !hasDied { throw error }
+        if hasDied {
             counts.crashes += 1
             tell("device \(device.number) dies and starts again")
             guard try device.restart() else { throw failure("The files were not kept.") }
-            try await look(at: device, afterSignInOf: signingIn)
-        } else {
-            try await look(at: device)
+        }
+        for index in device.processes.indices {
+            device.current = index
+            try await look(at: device, afterSignInOf: hasDied ? signingIn : nil)
         }
     }
 
@@ -246,39 +274,71 @@ private struct AccountWorld {
             let isAdded = try await attempt(device, [.otherUser]) {
                 try await device.store.publicDatabase.add(AccountNote(title: title), named: record)
             }
-            tell("device \(device.number) adds \(record) of \(name(owner)) to the public database: \(isAdded)")
+            tell("\(device.name) adds \(record) of \(name(owner)) to the public database: \(isAdded)")
             if isAdded { authors[record] = owner }
         } else if kind < 0.5 || present.isEmpty {
             let record = "r\(counts.operations)"
-            tell("device \(device.number) adds \(record) of \(name(owner))")
-            try await database.add(AccountNote(title: title), named: record)
-            notes[record] = ExpectedNote(place: place, title: title)
+            tell("\(device.name) adds \(record) of \(name(owner))")
+            let (image, file) = try await newFile(of: database)
+            try await database.add(AccountNote(title: title, image: image), named: record)
+            notes[record] = ExpectedNote(place: place, title: title, file: file)
         } else if kind < 0.85 {
             let record = present[Int.random(in: 0..<present.count, using: &generator)]
-            tell("device \(device.number) changes \(record) of \(name(owner)) to \(title)")
-            try await database.update(AccountNote.self, named: record) { $0.title = title }
+            tell("\(device.name) changes \(record) of \(name(owner)) to \(title)")
+            let (image, file) = try await newFile(of: database)
+            try await database.update(AccountNote.self, named: record) { note in
+                note.title = title
+                if let image { note.image = image }
+            }
             notes[record]?.title = title
+            if file != nil { notes[record]?.file = file }
         } else {
             let record = present[Int.random(in: 0..<present.count, using: &generator)]
-            tell("device \(device.number) deletes \(record) of \(name(owner))")
+            tell("\(device.name) deletes \(record) of \(name(owner))")
             try await database.remove(AccountNote.self, named: record)
             notes[record]?.isDeleted = true
         }
     }
 
+    /// Adds a file, which some records share.
+    private mutating func newFile(of database: LocalDatabase) async throws -> (image: Asset?, number: Int?) {
+        guard simulation.hasFiles, generator.chance(0.4) else { return (nil, nil) }
+        let number = generator.chance(0.5) ? Int.random(in: 0...3, using: &generator) : counts.operations + 8
+        return (try await database.addFile(SimulatedWorld.SimulatedFile(number: number).bytes), number)
+    }
+
     private mutating func synchronise(_ device: AccountDevice) async throws {
-        tell("device \(device.number) synchronises in the session of \(name(device.session.user))")
+        tell("\(device.name) synchronises in the session of \(name(device.session.user))")
+        try await prepareInterruption(of: device)
         _ = try await attempt(device, [.otherUser, .accountChanged]) { try await device.store.sync() }
     }
 
+    /// Another process signs in or out while a request of this one is under way.
+    private mutating func prepareInterruption(of device: AccountDevice) async throws {
+        let others = device.processes.indices.filter { $0 != device.current }
+        // Records of no one would join those of one of two users.
+        guard let index = others.randomElement(using: &generator), try await device.store.account.owner != nil
+        else { return }
+        let other = device.processes[index]
+        let user = generator.chance(0.5) ? users.randomElement(using: &generator) : nil
+        let line = "process \(index + 1) \(user == nil ? "signs out" : "signs \(name(user)) in")"
+        device.session.interruption = AccountSession.Interruption(line: line) {
+            if let user {
+                try await other.store.signIn { other.session.begin(user) }
+            } else {
+                try await other.store.signOut { other.session.begin(nil) }
+            }
+        }
+    }
+
     private mutating func signIn(_ user: String, on device: AccountDevice) async throws {
-        tell("\(name(user)) signs in on device \(device.number)")
+        tell("\(name(user)) signs in on \(device.name)")
         counts.signIns += 1
         _ = try await attempt(device) { try await device.store.signIn { device.session.begin(user) } }
     }
 
     private mutating func signOut(of device: AccountDevice) async throws {
-        tell("device \(device.number) signs out")
+        tell("\(device.name) signs out")
         counts.signOuts += 1
         _ = try await attempt(device) { try await device.store.signOut { device.session.begin(nil) } }
     }
@@ -287,7 +347,7 @@ private struct AccountWorld {
     private mutating func remove(from device: AccountDevice) async throws {
         let pending = try await device.store.pendingChanges()
         let names = (Array(pending.edited.values) + Array(pending.deleted.values)).flatMap(\.self).sorted()
-        tell("device \(device.number) signs out, and removes the records with the changes of \(names)")
+        tell("\(device.name) signs out, and removes the records with the changes of \(names)")
         counts.removals += 1
         for name in names { notes[name]?.isUncertain = true }
         _ = try await attempt(device) {
@@ -298,140 +358,8 @@ private struct AccountWorld {
     /// Another part of the program replaces the session, and does not tell the store.
     private mutating func silentSession(on device: AccountDevice) throws {
         let user = generator.chance(0.3) ? nil : users[Int.random(in: 0..<2, using: &generator)]
-        tell("device \(device.number) has the session of \(name(user))")
+        tell("\(device.name) has the session of \(name(user))")
         counts.silentSessions += 1
         device.session.begin(user)
-    }
-
-    // MARK: Checks
-
-    /// Checks that the records are those of the account that is open, and notes which have joined it.
-    ///
-    /// - Parameters:
-    ///   - device: The device.
-    ///   - user: The user in whose sign-in the process has died. Records of no one that are not there any more have
-    ///     joined those of this user, although these may not be open.
-    /// - Throws: A ``SimulationFailure``, or the error of the store.
-    private mutating func look(at device: AccountDevice, afterSignInOf user: String? = nil) async throws {
-        let owner = try await device.store.account.owner
-        let here = NoteHolder.noOne(device.number)
-        let place = owner.map { NoteHolder.user($0) } ?? here
-        let present = try await device.store.privateDatabase.find(Query<AccountNote>())
-        for note in present {
-            guard let expected = notes[note.recordName] else {
-                throw failure("No user has made \(note.recordName).")
-            }
-            if expected.place == here, place != here, simulation.joinsRecordsMadeSignedOut {
-                counts.joined += 1
-                tell("\(note.recordName) has joined \(name(owner))")
-                notes[note.recordName]?.place = place
-            } else if expected.place != place {
-                throw failure(
-                    "\(note.recordName) is of \(expected.place), and device \(device.number) shows it to \(place)."
-                )
-            }
-        }
-        let names = Set(present.map(\.recordName))
-        for (name, expected) in notes.sorted(by: { $0.key < $1.key }) where expected.place == here {
-            let isHere = place == here || simulation.joinsRecordsMadeSignedOut
-            guard isHere, !expected.isDeleted, !expected.isUncertain, !names.contains(name) else { continue }
-            if let user, place == here, simulation.joinsRecordsMadeSignedOut {
-                counts.joined += 1
-                tell("\(name) has joined the records of \(self.name(user)), which are not open")
-                notes[name]?.place = .user(user)
-                continue
-            }
-            throw failure("\(name) was made while no one was signed in, and device \(device.number) does not have it.")
-        }
-        // Only the device on which a record was made can have changed it while it was no one's.
-        for note in present where place == here && note.model.title != notes[note.recordName]?.title {
-            throw failure("\(note.recordName) has the title \(note.model.title ?? ""), and not its last one.")
-        }
-    }
-
-    /// Lets all users synchronise on all devices without faults, and compares the services with the model.
-    mutating func check() async throws {
-        tell("the faults end")
-        for _ in 0..<3 {
-            for device in devices {
-                for user in users {
-                    time.withLock { $0 += 3_600_000 }
-                    try await device.store.signIn { device.session.begin(user) }
-                    try await look(at: device)
-                    try await device.store.sync()
-                    try await look(at: device)
-                }
-            }
-        }
-        for line in devices.flatMap({ $0.session.takeLines() }) { tell(line) }
-        for user in users { try await check(user) }
-        for device in devices {
-            try await device.store.signOut { device.session.begin(nil) }
-            try await look(at: device)
-            let present = try await device.store.privateDatabase.find(Query<AccountNote>())
-            guard present.isEmpty || !simulation.joinsRecordsMadeSignedOut else {
-                throw failure("Device \(device.number) has records of no one: \(present.map(\.recordName)).")
-            }
-        }
-        for (record, author) in authors.sorted(by: { $0.key < $1.key }) {
-            guard let service = services[users[0]],
-                case .records(let results) = try service.reply(to: .lookup([record], zone: .default), in: .public),
-                let found = try? results.first?.get(), found.created?.userRecordName == author
-            else { throw failure("\(record) of \(name(author)) is not in the public database under that name.") }
-        }
-    }
-
-    private mutating func check(_ user: String) async throws {
-        let there = try records(of: user)
-        counts.records += there.count
-        for (record, title) in there.sorted(by: { $0.key < $1.key }) {
-            guard let expected = notes[record], expected.place == .user(user) else {
-                throw failure("The service of \(name(user)) has \(record) of \(notes[record]?.place as Any).")
-            }
-            guard !expected.isUncertain else { continue }
-            guard !expected.isDeleted, expected.title == title else {
-                throw failure("\(record) of \(name(user)) is \(title), and should be \(expected).")
-            }
-        }
-        for (record, expected) in notes.sorted(by: { $0.key < $1.key }) where expected.place == .user(user) {
-            guard !expected.isDeleted, !expected.isUncertain, there[record] == nil else { continue }
-            throw failure("\(record) of \(name(user)) is not at the service.")
-        }
-        for device in devices {
-            try await device.store.signIn { device.session.begin(user) }
-            let here = Dictionary(
-                uniqueKeysWithValues: try await device.store.privateDatabase.find(Query<AccountNote>())
-                    .map { ($0.recordName, $0.model.title ?? "") }
-            )
-            guard here == there else {
-                throw failure("Device \(device.number) shows \(here) to \(name(user)), and the service has \(there).")
-            }
-            guard try await device.store.pendingChanges().isEmpty else {
-                throw failure("Device \(device.number) has changes of \(name(user)) left.")
-            }
-        }
-    }
-
-    /// The titles of the records that a user has at the service.
-    private func records(of user: String) throws -> [String: String] {
-        guard let service = services[user],
-            case .databaseChanges(let list) = try service.reply(to: .databaseChanges(since: nil), in: .private)
-        else { throw failure("The service does not list its zones.") }
-        var titles: [String: String] = [:]
-        for zone in list.changedZones.map(\.zoneID) {
-            var token: ZoneChangeToken?
-            while true {
-                let cursor = SyncRequest.ZoneCursor(zoneID: zone, token: token)
-                guard case .zoneChanges(let pages) = try service.reply(to: .zoneChanges([cursor]), in: .private),
-                    let page = try pages.first?.get()
-                else { break }
-                for record in try page.results.map({ try $0.get() }) where !record.isDeleted {
-                    titles[record.recordName ?? ""] = record.fields["title"]?.plain.stringValue ?? ""
-                }
-                guard page.moreComing else { break }
-                token = page.token
-            }
-        }
-        return titles
     }
 }
