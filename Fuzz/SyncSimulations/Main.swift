@@ -7,7 +7,7 @@ import MistTesting
 /// requests, conflicts and so on.
 ///
 /// ```
-/// SyncSimulations 1 20 3 60 private [files|moves|sessions|accounts]
+/// SyncSimulations 1 20 3 60 private [files|moves|sessions|all|accounts]
 /// // seeds 20 operations 2400 requests 5710 conflicts 296 …
 /// ```
 ///
@@ -18,7 +18,7 @@ import MistTesting
 struct Main {
     /// What the simulations are about besides records.
     private enum Kind: String {
-        case records, files, moves, sessions, accounts
+        case records, files, moves, sessions, accounts, all
     }
 
     static func main() async {
@@ -28,7 +28,7 @@ struct Main {
             words.count <= 2, let kind = words.dropFirst().first.map(Kind.init(rawValue:)) ?? .records
         else {
             let usage = """
-                usage: SyncSimulations <first seed> <count> <devices> <operations> private|public [files|moves|sessions|accounts]
+                usage: SyncSimulations <first seed> <count> <devices> <operations> private|public [files|moves|sessions|all|accounts]
 
                 """
             FileHandle.standardError.write(Data(usage.utf8))
@@ -40,11 +40,12 @@ struct Main {
             case .records, .sessions: [Shelf.self, Book.self]
             case .files: [Shelf.self, Book.self, Cover.self]
             case .moves: [Branch.self, Book.self]
+            case .all: [Branch.self, Book.self, Leaf.self]
             case .accounts: []
             }
         var simulation = SyncSimulation(records: records)
         simulation.scope = scope
-        if kind == .moves {
+        if kind == .moves || kind == .all {
             simulation.zones = .perRoot
             simulation.moves = 0.2
         }
@@ -59,8 +60,8 @@ struct Main {
                 default: ("network", .network)
                 }
             simulation.faults = faults
-            if kind == .moves { (simulation.faults.massDeletion, simulation.faults.verification) = (0, 0) }
-            if kind == .sessions { simulation.faults.otherSession = 0.05 }
+            if kind == .moves || kind == .all { simulation.faults.massDeletion = 0 }
+            if kind == .sessions || kind == .all { simulation.faults.otherSession = 0.05 }
             do {
                 counts += try simulation.run(seed: seed)
             } catch {

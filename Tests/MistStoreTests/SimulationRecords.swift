@@ -151,6 +151,42 @@ extension Branch: CloudKitRecord {
     }
 }
 
+/// A record with a file, below another one. It moves with its file.
+struct Leaf: Hashable {
+    var branch: RecordReference<Branch>?
+    var title: String?
+    var image: Asset?
+}
+
+extension Leaf: CloudKitRecord {
+    struct Fields: RecordFieldSet {
+        let branch = RecordField<RecordReference<Branch>>("branch", isParent: true)
+        let title = RecordField<String>("title")
+        let image = RecordField<Asset>("image")
+    }
+
+    static let recordType = "Leaf"
+    static let fields = Fields()
+    static let fieldTable = FieldTable(fields.branch, fields.title, fields.image)
+
+    init(fields reader: inout FieldReader) throws(FieldError) {
+        while let field = try reader.next() {
+            switch field {
+            case 0: branch = try reader.value()
+            case 1: title = try reader.value()
+            case 2: image = try reader.value()
+            default: try reader.skip()
+            }
+        }
+    }
+
+    func write(fields writer: inout FieldWriter) {
+        writer.write(0, branch)
+        writer.write(1, title)
+        writer.write(2, image)
+    }
+}
+
 /// A record with a file.
 struct Cover: Hashable {
     var title: String?

@@ -66,7 +66,6 @@ struct SimulationTests {
                 $0.moves = 0.2
                 $0.faults = faults
                 $0.faults.massDeletion = 0
-                $0.faults.verification = 0
             }
             #expect(counts.contains { $0.moves > 0 })
         }

@@ -140,18 +140,26 @@ extension SimulatedWorld {
 
 /// Programs that delete many records, and what people decide about it.
 extension SimulatedWorld {
-    /// The names of the deletes that a device has to send.
+    /// The names of the deletes that a device has to send, without those that are the ends of moves.
     func deletedNames(of device: SimulatedDevice) throws -> Set<String> {
-        try device.read { db in try Set(String.fetchAll(db, sql: "SELECT name FROM mist_tombstone")) }
+        try device.read { db in
+            try Set(
+                String.fetchAll(
+                    db,
+                    sql: "SELECT name FROM mist_tombstone WHERE (zone, name) NOT IN (SELECT zone, name FROM mist_move)"
+                )
+            )
+        }
     }
 
     /// The deletes that a request carries must not be more than the limit, with those of the last day, except for those
     /// that were permitted. The model counts by the requests and not by the engine's tables.
     func checkDeletes(in request: SyncRequest, of device: SimulatedDevice) throws {
-        guard let limit = configuration.massDeletionLimit, case .modify(let operations, _, _) = request else { return }
+        guard let limit = configuration.massDeletionLimit, case .modify(let operations, let zone, _) = request
+        else { return }
         let all = Set(operations.filter { $0.operationType == .delete }.compactMap(\.record.recordName))
         device.underWay.formUnion(all)
-        let names = all.subtracting(device.permitted)
+        let names = all.subtracting(device.permitted).subtracting(try device.namesMoved(from: zone))
         guard !names.isEmpty else { return }
         let earlier = device.sentDeletes.count { now(of: device) - $0.time < 23 * 3_600_000 }
         // The engine also counts deletes of earlier hours, which makes the whole larger.
@@ -240,7 +248,7 @@ private func randomFields(
             // References that are no parents keep records from moving.
             if hasMoves, !field.schema.isParent, generator.chance(0.9) { continue }
             guard let target = targets.randomElement(using: &generator) else { continue }
-            let isPlain = field.schema.isParent || hasMoves || number < 7
+            let isPlain = field.schema.isParent || number < 7
             let action: Reference.Action = isPlain ? .none : .deleteSelf
             fields[field.name] = .reference(Reference(recordName: target.name, action: action))
         case .asset:

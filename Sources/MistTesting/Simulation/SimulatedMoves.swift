@@ -76,6 +76,18 @@ final class MoveLedger {
 }
 
 extension SimulatedDevice {
+    /// The names of the records that this device has moved out of a zone, and is about to delete there.
+    func namesMoved(from zone: ZoneID) throws -> Set<String> {
+        try read { db in
+            let names = try String.fetchAll(
+                db,
+                sql: "SELECT name FROM mist_move WHERE zone IN (SELECT id FROM mist_zone WHERE name = ?)",
+                arguments: [zone.zoneName]
+            )
+            return Set(names)
+        }
+    }
+
     /// The zones that a record was moved from, and in which its delete was not acknowledged.
     fileprivate func formerZones(of name: String) throws -> Set<String> {
         try read { db in
@@ -172,7 +184,7 @@ extension SimulatedWorld {
                 let value = target.map { FieldValue.reference(Reference(recordName: $0.name)) } ?? .null
                 let fields = [parent.name: value]
                 try model.note(table, named: row.name, in: zone, isShared: false, fields, at: trueTime, db)
-            } catch let error as StoreError where [.link, .move, .nameTaken].contains(error.code) {
+            } catch let error as StoreError where [.link, .move, .nameTaken, .file].contains(error.code) {
                 line += ", which is refused: \(error.code)"
             }
         }

@@ -86,7 +86,9 @@ extension SimulatedWorld {
     /// Checks what the verification has found so far.
     func checkVerification(of device: SimulatedDevice) throws {
         guard simulation.scope != .public else { return }
+        // An old record is left out beside its copy, until the device that made the copy has deleted the old one.
         let differences = try device.engine.verification().zones.flatMap(\.differences)
+            .filter { simulation.moves == 0 || $0.kind != .missingHere }
         guard differences.isEmpty else { throw failure("\(device.name) differs from the service: \(differences).") }
     }
 

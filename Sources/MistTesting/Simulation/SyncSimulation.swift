@@ -33,7 +33,7 @@ public struct SyncSimulation: Sendable {
     public var zones = ZoneLayout.single("Records")
     /// The probability from 0 to 1 that an operation moves a record, with the records below it, to another place, which
     /// is often in another zone. Use it with the zones `perRoot`, a private database and types that have a parent, and
-    /// without `SimulationFaults/massDeletion`. References other than parents have no action then.
+    /// without `SimulationFaults/massDeletion`: deletes of moved records that are taken back leave the old records.
     public var moves = 0.0
     let schemas: [RecordSchema]
     let configuration: StoreConfiguration
