@@ -77,6 +77,7 @@ struct PushReply: EngineProcedure {
         case .again, .unknown: break
         case .fetchZone:
             try zones.markStale(zone.id)
+            guard try isHere(item.sent) else { return }
             let until = now + backoff(after: try parking.attempts(of: name, in: zone.id))
             let message = item.error?.message ?? ""
             try parking.park(name, because: .reference, message, in: zone.id, until: until, since: request.sent)
@@ -86,15 +87,22 @@ struct PushReply: EngineProcedure {
             }
             summary.parked += 1
         case .park:
-            if let error = item.error { try park(name, because: error) }
+            if let error = item.error { try park(item.sent, because: error) }
         }
     }
 
+    /// Whether the record that was sent is still to be sent: a save of one that was deleted here meanwhile is not.
+    private func isHere(_ sent: SentOperation) throws -> Bool {
+        try sent.kind == .delete || knownVersions.type(of: sent.name, in: zone.id) != nil
+    }
+
     /// Lets a record wait that the service has refused.
-    private func park(_ name: String, because error: CloudKitError) throws {
+    private func park(_ sent: SentOperation, because error: CloudKitError) throws {
+        let name = sent.name
         // A receipt may have expired. The file is uploaded once more, before the record waits for an edit.
         let attempts = try parking.attempts(of: name, in: zone.id)
         let hadReceipt = try transfers.forgetReceipts(of: name, in: zone.id)
+        guard try isHere(sent) else { return }
         try parking.park(
             name,
             because: .refused(error.code),
@@ -181,7 +189,7 @@ extension PushReply {
             if sent.count > 1 {
                 try scopeState.setBatch(Int64(sent.count) / 2)
             } else {
-                if let name = sent.first?.name { try park(name, because: error) }
+                if let sent = sent.first { try park(sent, because: error) }
                 try scopeState.setBatch(2)
             }
         }

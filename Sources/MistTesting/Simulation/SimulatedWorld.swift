@@ -302,8 +302,6 @@ struct SimulatedWorld {
             session: device.session,
             sessionNumber: device.sessionNumber
         )
-        // A refusal arrives at once: the engine would keep the refusal of a record that was deleted meanwhile.
-        var isRefused = false
         if generator.chance(faults.lostRequest) {
             counts.lostRequests += 1
             tell("… which never arrives")
@@ -343,7 +341,6 @@ struct SimulatedWorld {
         {
             counts.refusedReceipts += 1
             tell("… and the receipt of the file of \(name) is refused")
-            isRefused = true
             flight.reply = answer(request, from: device, failing: index, with: .refusedReceipt(name))
         } else if request.fetchesRecords, generator.chance(faults.undeliveredRecord) {
             flight.reply = answer(request, from: device)
@@ -357,7 +354,7 @@ struct SimulatedWorld {
         }
         if let reply = flight.reply, !reply.isLost { flight.date = date }
         device.flight = flight
-        if isRefused || !generator.chance(faults.delay) { try deliverFaulty(to: device) }
+        if !generator.chance(faults.delay) { try deliverFaulty(to: device) }
     }
 
     /// The header field `Date` of a response at this moment, in milliseconds since 1970: it has whole seconds.

@@ -669,6 +669,396 @@ struct MovePromiseTests {
         let (scenario, phone, _) = try devices()
         try phone.run("INSERT INTO Folder (_recordName, above, title) VALUES ('n', 'x', 'n')")
         try phone.move("n", below: "y")
+        let writes = try phone.sync().writes
+        #expect(writes == ["modify create a, create b", "modify update a", "modify delete b, delete a"])
+        for _ in 0..<2 { try scenario.synchronise() }
+        try scenario.expect(Self.moved)
+    }
+
+    @Test("11, F5. Of two moves the later one wins, whichever device synchronises first", arguments: [false, true])
+    func laterMoveWins(laterIsFirst: Bool) throws {
+        let (scenario, phone, laptop) = try devices(and: "z")
+        try phone.run("UPDATE Folder SET title = 'edited' WHERE _recordName = 'b'")
+        try phone.move("a", below: "y")
+        try laptop.move("a", below: "z")
+        try laptop.run("UPDATE Folder SET opened = opened + 1 WHERE _recordName = 'b'")
+        let (first, second) = laterIsFirst ? (laptop, phone) : (phone, laptop)
+        try first.sync { request in
+            // Both send their copies.
+            if request.line.contains("create") { try second.sync() }
+            return .answered
+        }
+        for _ in 0..<3 { try scenario.synchronise() }
+        try scenario.expect([
+            "Folder a above=→z opened=0 title=a", "Folder b above=→a opened=1 title=edited",
+            "Folder x opened=0 title=x", "Folder y opened=0 title=y", "Folder z opened=0 title=z",
+        ])
+        #expect(try phone.recordsByZone() == ["a b z", "x", "y"])
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+    }
+
+    @Test("11, F5. A reference that another device has set in an old record meanwhile is in the copy")
+    func sentReferencesAreInherited() throws {
+        let (scenario, phone, laptop) = try devices()
+        try laptop.run("UPDATE Folder SET related = 'a' WHERE _recordName = 'b'")
+        try phone.move("a", below: "y")
+        try phone.sync { request in
+            // The laptop has not fetched the copies yet.
+            if request.line.contains("delete") { try laptop.go() }
+            return .answered
+        }
+        for _ in 0..<3 { try scenario.synchronise() }
+        try scenario.expect([
+            "Folder a above=→y opened=0 title=a", "Folder b above=→a opened=0 related=→a title=b",
+            "Folder x opened=0 title=x", "Folder y opened=0 title=y",
+        ])
+    }
+
+    @Test("11, F5. A later move begins at the copy of an earlier one that was done before it was sent")
+    func laterMovesBeginAtEarlierCopies() throws {
+        let (scenario, phone, laptop) = try devices(and: "z")
+        try phone.run("UPDATE Folder SET title = 'edited' WHERE _recordName = 'b'")
+        try phone.move("a", below: "y")
+        try laptop.move("a", below: "z")
+        try laptop.run("UPDATE Folder SET opened = opened + 1 WHERE _recordName = 'b'")
+        try phone.sync()
+        for _ in 0..<3 { try scenario.synchronise() }
+        try scenario.expect([
+            "Folder a above=→z opened=0 title=a", "Folder b above=→a opened=1 title=edited",
+            "Folder x opened=0 title=x", "Folder y opened=0 title=y", "Folder z opened=0 title=z",
+        ])
+        #expect(try phone.recordsByZone() == ["a b z", "x", "y"])
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+    }
+
+    @Test("11, F5. A later move whose copy the service has refused for now begins at the copy of an earlier one, too")
+    func refusedCopiesBeginAtEarlierCopies() throws {
+        let (scenario, phone, laptop) = try devices(and: "z")
+        try phone.run("UPDATE Folder SET title = 'edited', opened = opened + 2 WHERE _recordName = 'b'")
+        try phone.move("a", below: "y")
+        try laptop.move("a", below: "z")
+        try laptop.run("UPDATE Folder SET opened = opened + 1 WHERE _recordName = 'b'")
+        try laptop.sync { $0.isWrite ? .reply(.failure(.service(.throttled, retryAfter: 30))) : .answered }
+        try phone.sync()
+        scenario.clock.advance(by: 600)
+        for _ in 0..<3 { try scenario.synchronise() }
+        try scenario.expect([
+            "Folder a above=→z opened=0 title=a", "Folder b above=→a opened=3 title=edited",
+            "Folder x opened=0 title=x", "Folder y opened=0 title=y", "Folder z opened=0 title=z",
+        ])
+        #expect(try phone.recordsByZone() == ["a b z", "x", "y"])
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+    }
+
+    @Test("11, F5. A device that moves its own copy on deletes it, where it begins again at another device's copy")
+    func ownCopiesAreDeleted() throws {
+        let (scenario, phone, laptop) = try devices(and: "z", "w")
+        try laptop.move("a", below: "y")
+        scenario.clock.advance(by: 10)
+        try phone.move("a", below: "z")
+        // The laptop's copy arrives after the phone has looked for changes. So the phone makes a copy, too.
+        var isFirst = true
+        try phone.sync { request in
+            guard case .modify = request, isFirst else { return .answered }
+            isFirst = false
+            try laptop.sync()
+            return .answered
+        }
+        // The laptop moves its copy on before it hears of the phone's.
+        scenario.clock.advance(by: 10)
+        try laptop.move("a", below: "w")
+        for _ in 0..<3 { try scenario.synchronise() }
+        try scenario.expect([
+            "Folder a above=→w opened=0 title=a", "Folder b above=→a opened=0 title=b", "Folder w opened=0 title=w",
+            "Folder x opened=0 title=x", "Folder y opened=0 title=y", "Folder z opened=0 title=z",
+        ])
+        for device in [phone, laptop] { #expect(try device.recordsByZone() == ["a b w", "x", "y", "z"]) }
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+    }
+
+    @Test("11, F5. A later move keeps what was changed in the former zone after an earlier copy was made")
+    func laterMovesKeepChangesOfTheFormerZone() throws {
+        let (scenario, phone, laptop) = try devices()
+        try phone.run(
+            "INSERT INTO Folder (_recordName, title, opened) VALUES ('z', 'z', 0)",
+            "UPDATE Folder SET opened = opened + 2 WHERE _recordName = 'b'"
+        )
+        try scenario.synchronise()
+        try phone.move("a", below: "y")
+        var seen: [Int64] = []
+        let change = "SELECT opened * 10 + (title = 'edited') FROM Folder WHERE _recordName = 'b'"
+        try phone.sync { request in
+            if request.line.contains("create"), seen.isEmpty {
+                try laptop.run("UPDATE Folder SET title = 'edited', opened = opened + 1 WHERE _recordName = 'b'")
+                try laptop.sync()
+                try laptop.move("a", below: "z")
+                seen.append(try laptop.value(change))
+            } else if request.line.contains("delete"), seen.count == 1 {
+                // The copy that the laptop fetches now does not have the change. The phone carries the count over, too.
+                try laptop.sync()
+                seen.append(try laptop.value(change))
+            }
+            return .answered
+        }
+        #expect(seen == [31, 31])
+        for _ in 0..<3 { try scenario.synchronise() }
+        try scenario.expect([
+            "Folder a above=→z opened=0 title=a", "Folder b above=→a opened=3 title=edited",
+            "Folder x opened=0 title=x", "Folder y opened=0 title=y", "Folder z opened=0 title=z",
+        ])
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+    }
+
+    @Test(
+        "11, F5. A device that fetches a record and its copy together has the copy only, in either order",
+        arguments: [false, true],
+        [false, true]
+    )
+    func oldRecordsAreNotShownBesideTheirCopies(movesBack: Bool, formerIsChanged: Bool) throws {
+        let (scenario, phone, laptop) = try devices()
+        let (former, target) = movesBack ? ("y", "x") : ("x", "y")
+        if movesBack {
+            try phone.move("a", below: former)
+            for _ in 0..<2 { try scenario.synchronise() }
+        }
+        let tablet = try scenario.device("tablet", records: [Folder.self], zones: .perRoot)
+        try phone.move("a", below: target)
+        let zones = movesBack ? ["a b x", "y"] : ["a b y", "x"]
+        var seen: [[String]] = []
+        try phone.sync { request in
+            guard request.line.contains("delete"), seen.isEmpty else { return .answered }
+            if formerIsChanged {
+                // The service lists the former zone last.
+                try laptop.run("UPDATE Folder SET opened = opened + 1 WHERE _recordName = '\(former)'")
+                try laptop.sync()
+            }
+            for device in [tablet, laptop] {
+                try device.sync()
+                seen.append(try device.recordsByZone())
+            }
+            return .answered
+        }
+        #expect(seen == [zones, zones])
+        try scenario.synchronise()
+        let counts = ["x", "y"].map { $0 == former && formerIsChanged ? 1 : 0 }
+        try scenario.expect([
+            "Folder a above=→\(target) opened=0 title=a", "Folder b above=→a opened=0 title=b",
+            "Folder x opened=\(counts[0]) title=x", "Folder y opened=\(counts[1]) title=y",
+        ])
+    }
+
+    @Test("11, 6. A delete wins over a move whose copy never arrived, and over one that ends where it began")
+    func deletesWinOverMovesThatNeverArrived() throws {
+        let (scenario, phone, laptop) = try devices()
+        try phone.move("a", below: "y")
+        try phone.sync { $0.line.contains("create") ? .lostRequest : .answered }
+        try laptop.run("DELETE FROM Folder WHERE _recordName = 'a'")
+        try laptop.sync()
+        scenario.clock.advance(by: 600)
+        for _ in 0..<3 { try scenario.synchronise() }
+        #expect(try phone.recordsByZone() == ["x", "y"])
+        #expect(try laptop.recordsByZone() == ["x", "y"])
+        #expect(try phone.moves() == 0)
+
+        let (second, mover, other) = try devices()
+        try mover.move("a", below: "y")
+        try other.run("DELETE FROM Folder WHERE _recordName = 'a'")
+        // The record above the moved one goes to the zone that it was moved from.
+        try other.move("y", below: "x")
+        try other.sync()
+        for _ in 0..<3 { try second.synchronise() }
+        #expect(try mover.recordsByZone() == ["x y"])
+        #expect(try other.recordsByZone() == ["x y"])
+        #expect(try mover.moves() == 0)
+    }
+
+    @Test("11, 3. A record that was moved elsewhere before its create was acknowledged is that record")
+    func createsOfUnknownOutcomeAreMoved() throws {
+        let (scenario, phone, laptop) = try devices()
+        try laptop.run("INSERT INTO Folder (_recordName, above, title, opened) VALUES ('c', 'x', 'c', 2)")
+        try laptop.sync { $0.line.contains("create") ? .lostReply : .answered }
+        try phone.sync()
+        try phone.move("c", below: "y")
+        try phone.sync()
+        try laptop.run("INSERT INTO Folder (_recordName, above, title, opened) VALUES ('d', 'c', 'd', 0)")
+        scenario.clock.advance(by: 600)
+        for _ in 0..<3 { try scenario.synchronise() }
+        #expect(try phone.recordsByZone() == ["a b x", "c d y"])
+        #expect(try laptop.recordsByZone() == ["a b x", "c d y"])
+        #expect(try laptop.value("SELECT opened FROM Folder WHERE _recordName = 'c'") == 2)
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+    }
+
+    @Test("11, 3, P9. A create of unknown outcome ends with its record's copy in another zone; its zone goes on")
+    func createsOfUnknownOutcomeEndWithTheCopy() throws {
+        let (scenario, phone, laptop) = try devices()
+        let target = try #require(try laptop.zone(of: "y"))
+        try laptop.run("INSERT INTO Folder (_recordName, above, title, opened) VALUES ('c', 'x', 'c', 2)")
+        try laptop.sync { $0.line.contains("create") ? .lostReply : .answered }
+        try phone.sync()
+        try phone.move("c", below: "y")
+        try phone.sync()
+        // The laptop gets an error in place of the delete in the former zone, and no copy. A lookup finds nothing, and
+        // the process dies before the zone of the copy is read.
+        try laptop.sync { request in
+            guard case .zoneChanges = request else { return .answered }
+            return try laptop.reply(to: request, without: "c").withoutChanges(of: target, request)
+        }
+        var isLookedUp = false
+        let trace = try laptop.sync { request in
+            if isLookedUp { return .crashBefore }
+            if case .lookup = request { isLookedUp = true }
+            return try laptop.reply(to: request, withoutChangesOf: target)
+        }
+        #expect(isLookedUp && trace.writes == [])
+        #expect(try laptop.value("SELECT count(*) FROM mist_sent WHERE is_uncertain") == 1)
+        #expect(try laptop.value("SELECT count(*) FROM mist_held") == 1)
+        #expect(try laptop.recordsByZone() == ["a b c x", "y"])
+        try laptop.run("UPDATE Folder SET title = 'later' WHERE _recordName = 'x'")
+        for _ in 0..<2 { try scenario.synchronise() }
+        try scenario.expect(
+            [
+                "Folder a above=→x opened=0 title=a", "Folder b above=→a opened=0 title=b",
+                "Folder c above=→y opened=2 title=c", "Folder x opened=0 title=later", "Folder y opened=0 title=y",
+            ],
+            recovery: ["laptop: Folder c laterEdit above=→x"]
+        )
+        #expect(try laptop.recordsByZone() == ["a b x", "c y"])
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+    }
+
+    @Test("11, 3, P9. A create of unknown outcome ends with its record's delete after a move; its zone goes on")
+    func createsOfUnknownOutcomeEndWithTheDelete() throws {
+        let (scenario, phone, laptop) = try devices()
+        try laptop.run("INSERT INTO Folder (_recordName, above, title, opened) VALUES ('c', 'x', 'c', 2)")
+        try laptop.sync { $0.line.contains("create") ? .lostReply : .answered }
+        try phone.sync()
+        try phone.run("DELETE FROM Folder WHERE _recordName = 'c'")
+        try phone.sync()
+        // The laptop gets an error in place of the delete.
+        try laptop.sync { try laptop.reply(to: $0, without: "c") }
+        #expect(try laptop.value("SELECT count(*) FROM mist_sent WHERE is_uncertain") == 1)
+        try laptop.move("c", below: "y")
+        try laptop.run("UPDATE Folder SET title = 'later' WHERE _recordName = 'x'")
+        let trace = try laptop.sync()
+        #expect(trace.lines.contains("lookup c") && trace.writes == ["modify update x"])
+        for _ in 0..<2 { try scenario.synchronise() }
+        try scenario.expect(
+            [
+                "Folder a above=→x opened=0 title=a", "Folder b above=→a opened=0 title=b",
+                "Folder x opened=0 title=later", "Folder y opened=0 title=y",
+            ],
+            recovery: ["laptop: Folder c deleted above=→y opened=2 title=c"]
+        )
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+    }
+
+    @Test("11. A record that was in conflict is not looked up again while its delete waits for a zone that rests")
+    func heldDeletesAreNotLookedUp() throws {
+        let (scenario, phone, laptop) = try devices()
+        let busy = try #require(try laptop.zone(of: "y"))
+        try laptop.run("UPDATE Folder SET title = 'laptop' WHERE _recordName = 'b'")
+        var lookups = 0
+        let trace = try laptop.sync { request in
+            if request.isWrite {
+                try phone.run("UPDATE Folder SET opened = 1 WHERE _recordName = 'b'")
+                try phone.sync()
+            }
+            if request.line.hasPrefix("lookup") {
+                lookups += 1
+                if lookups == 1 {
+                    try phone.run(
+                        "DELETE FROM Folder WHERE _recordName = 'b'",
+                        "UPDATE Folder SET title = 'phone' WHERE _recordName = 'y'"
+                    )
+                    try phone.sync()
+                }
+            }
+            return lookups > 5 ? .lostRequest : try laptop.reply(to: request, withoutChangesOf: busy)
+        }
+        #expect(lookups == 1, "\(trace.lines)")
+        scenario.clock.advance(by: 600)
+        for _ in 0..<2 { try scenario.synchronise() }
+        try scenario.expect(
+            ["Folder a above=→x opened=0 title=a", "Folder x opened=0 title=x", "Folder y opened=0 title=phone"],
+            recovery: ["laptop: Folder b deleted above=→a opened=0 title=laptop"]
+        )
+    }
+
+    @Test(
+        "11, 25. The copies of a move are one atomic request, with the new records below them",
+        arguments: [false, true]
+    )
+    func copiesOfAMoveAreAtomic(isNew: Bool) throws {
+        let scenario = try SyncScenario()
+        // In the order of the tables, the last record of the move is beyond the limit.
+        let phone = try scenario.device("phone", records: [Folder.self], zones: .perRoot) { $0.batchSize = 3 }
+        let laptop = try scenario.device("laptop", records: [Folder.self], zones: .perRoot)
+        try phone.run(
+            "INSERT INTO Folder (_recordName, title, opened) VALUES ('x', 'x', 0), ('y', 'y', 0)",
+            "INSERT INTO Folder (_recordName, above, title, opened) VALUES ('a', 'x', 'a', 0), ('b', 'a', 'b', 0)",
+            "INSERT INTO Folder (_recordName, above, title, opened) VALUES ('n', 'y', 'n', 0)"
+        )
+        let last = "INSERT INTO Folder (_recordName, above, title, opened) VALUES ('c', 'a', 'c', 0)"
+        if !isNew { try phone.run(last) }
+        try scenario.synchronise()
+        if isNew { try phone.run(last) }
+        try phone.run("UPDATE Folder SET title = 'edited' WHERE _recordName = 'n'")
+        try phone.move("a", below: "y")
+        var seen: [[String]] = []
+        let trace = try phone.sync { request in
+            guard request.isWrite else { return .answered }
+            try laptop.sync()
+            seen.append(try laptop.recordsByZone())
+            return .answered
+        }
+        let before = isNew ? ["a b x", "n y"] : ["a b c x", "n y"]
+        let after = ["a b c n y", "x"]
+        #expect(seen == [before, after, after])
+        let first = try #require(trace.requests.first { $0.isWrite })
+        guard case .modify(_, _, let isAtomic) = first else {
+            Issue.record("\(trace.writes)")
+            return
+        }
+        #expect(first.line == "modify create a, create b, create c" && isAtomic)
+        let deletes = isNew ? "modify delete b, delete a" : "modify delete b, delete c, delete a"
+        #expect(trace.writes.dropFirst() == [deletes, "modify update n"])
+        try scenario.synchronise()
+        try scenario.expect([
+            "Folder a above=→y opened=0 title=a", "Folder b above=→a opened=0 title=b",
+            "Folder c above=→a opened=0 title=c", "Folder n above=→y opened=0 title=edited",
+            "Folder x opened=0 title=x", "Folder y opened=0 title=y",
+        ])
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+    }
+
+    @Test("11, F5. A lost reply or a crash at any request of a move leaves no record behind", arguments: 0..<8)
+    func lostRepliesAndCrashes(request: Int) throws {
+        for delivery in [ScenarioDevice.Delivery.lostReply, .lostRequest, .crashBefore, .crashAfter] {
+            let (scenario, phone, laptop) = try devices()
+            try laptop.run("UPDATE Folder SET title = 'edited', opened = opened + 1 WHERE _recordName = 'b'")
+            try phone.run("UPDATE Folder SET opened = opened + 1 WHERE _recordName = 'b'")
+            try phone.move("a", below: "y")
+            var count = 0
+            try phone.sync { _ in
+                count += 1
+                return count == request + 1 ? delivery : .answered
+            }
+            scenario.clock.advance(by: 600)
+            for _ in 0..<3 { try scenario.synchronise() }
+            try scenario.expect([
+                "Folder a above=→y opened=0 title=a", "Folder b above=→a opened=2 title=edited",
+                "Folder x opened=0 title=x", "Folder y opened=0 title=y",
+            ])
+            #expect(try phone.moves() == 0 && laptop.moves() == 0)
+        }
+    }
+
+    @Test("11. A move before the first push costs nothing in the old zone, and one that is taken back sends nothing")
+    func movesBeforeTheFirstPush() throws {
+        let (scenario, phone, _) = try devices()
+        try phone.run("INSERT INTO Folder (_recordName, above, title) VALUES ('n', 'x', 'n')")
+        try phone.move("n", below: "y")
         #expect(try phone.sync().writes == ["modify create n"])
         try phone.move("a", below: "y")
         try phone.move("a", below: "x")

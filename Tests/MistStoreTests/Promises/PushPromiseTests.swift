@@ -216,6 +216,31 @@ struct PushPromiseTests {
         ])
     }
 
+    @Test(
+        "25, 6. A refusal of a record that was deleted meanwhile parks no record, and no delete",
+        arguments: [false, true], [ServerErrorCode.badRequest, .validatingReferenceError]
+    )
+    func refusalsOfDeletedRecordsParkNothing(isNew: Bool, code: ServerErrorCode) throws {
+        let scenario = try SyncScenario()
+        let (phone, _) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        if !isNew {
+            try phone.sync()
+            try phone.run("UPDATE Book SET title = 'B'")
+        }
+        var isRefused = false
+        try phone.sync { request in
+            guard request.operations != nil, !isRefused else { return .answered }
+            isRefused = true
+            try phone.run("DELETE FROM Book")
+            return .reply(.success(.records([.failure(.service(code, reason: "no", record: "a"))])))
+        }
+        try scenario.synchronise()
+        #expect(isRefused)
+        try scenario.expect([])
+        #expect(try phone.pending() == [])
+    }
+
     @Test("25. An atomic failure that names no item is sent once more, not atomic", arguments: [true, false])
     func unexplainedFailuresAreSentApart(isOfWholeRequest: Bool) throws {
         let scenario = try SyncScenario()
