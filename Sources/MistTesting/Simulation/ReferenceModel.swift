@@ -26,7 +26,7 @@ struct ReferenceModel {
     var isRelaxed = false
     /// The records whose values that only grow, and counters, cannot be predicted.
     var isJoinedNoMore: Set<String> = []
-    /// The records of which edits that were not sent have ended with a delete on the same device.
+    /// The records of which edits have ended with a delete, while a copy of the record outlived it.
     var hasEndedEdits: Set<String> = []
     /// The records of which a device has undone a move.
     var hasUndoneMoves: Set<String> = []
@@ -94,6 +94,12 @@ struct ReferenceModel {
             // What of the other values was pending is not in a receipt.
             isJoinedNoMore.insert(name)
         }
+    }
+
+    /// Notes records of which edits have ended with a delete, while the record is there.
+    mutating func noteEndedEdits(of names: Set<String>) {
+        isJoinedNoMore.formUnion(names)
+        hasEndedEdits.formUnion(names)
     }
 
     /// Whether a record has no parent because its move was undone when the former parent had been deleted.

@@ -127,8 +127,7 @@ extension SimulatedWorld {
                 // Their edits that were not sent have ended, even if a copy in another zone outlives the delete.
                 if hasMoves {
                     let present = try file.orderedTables.flatMap { try $0.allRows(db).map(\.name) }
-                    model.isJoinedNoMore.formUnion(device.unsent.subtracting(present))
-                    model.hasEndedEdits.formUnion(device.unsent.subtracting(present))
+                    model.noteEndedEdits(of: device.unsent.subtracting(present))
                 }
             }
         }

@@ -30,6 +30,9 @@ struct RecordPlace: Hashable {
 final class MoveLedger {
     /// The records that a copy in another zone may have outlived.
     private(set) var outlived: Set<String> = []
+    /// The records that were deleted everywhere when such a copy was made: it has what the device knew that made it, and
+    /// the later edits have ended with the delete.
+    private(set) var revived: Set<String> = []
     /// The records of the service, with the zones that their copies came from.
     private var places: [RecordPlace: Set<String>] = [:]
 
@@ -59,6 +62,7 @@ final class MoveLedger {
         {
             // The old record was deleted meanwhile, and the device that moved it cannot know it.
             outlived.insert(place.name)
+            revived.insert(place.name)
         }
         places[place] = sources
     }

@@ -265,6 +265,7 @@ extension SimulatedWorld {
                 let ended = try receipts(of: [.deleted, .deletedWithTarget, .moveUndone])
                 model.forgetEditsThatEnded(as: ended, besides: records)
                 model.hasUndoneMoves = Set(try receipts(of: [.moveUndone]).keys)
+                model.noteEndedEdits(of: ledger.revived)
             }
             let outlived = ledger.outlived
             if let problem = model.problem(with: records, simulation.schemas, unclear: unclear, outlived: outlived) {
