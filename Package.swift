@@ -236,6 +236,13 @@ let package = Package(
             ]
         ),
         .target(name: "MistModels", dependencies: ["MistKit", "MistModelsMacros"]),
+        // What the owners of tables share, in the store and in the queue: numbers with types, and statements.
+        .target(name: "SQLiteTables", dependencies: [.product(name: "GRDB", package: "GRDB.swift")]),
+        // Which process of those that share a file does a kind of work.
+        .target(
+            name: "ProcessLeases",
+            dependencies: ["SQLiteTables", .product(name: "GRDB", package: "GRDB.swift")]
+        ),
         .target(
             name: "MistStore",
             dependencies: [
@@ -244,6 +251,8 @@ let package = Package(
                 "FilePermissions",
                 "MistKit",
                 "OpenAPISwiftRuntime",
+                "ProcessLeases",
+                "SQLiteTables",
                 "SearchWords",
                 "StreamingJSON",
                 // SHA-256 of files: of records, of backups, and of what a verification compares.
@@ -324,6 +333,8 @@ let package = Package(
                 "MistStore",
                 "OpenAPISwiftAsyncHTTPClient",
                 "OpenAPISwiftRuntime",
+                "ProcessLeases",
+                "SQLiteTables",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -382,12 +393,13 @@ let package = Package(
                 "MistModels",
                 ["CloudKitModel", "CloudKitSchema", "MistKit", "MistTesting", "OpenAPISwiftRuntime", "TestSupport"]
             ),
+            ("ProcessLeases", ["SQLiteTables"]),
             (
                 "MistStore",
                 [
                     "CloudKitEmulator", "CloudKitEmulatorServer", "CloudKitModel", "CloudKitSchema",
                     "CloudKitWebServices", "MistKit", "MistModels", "MistTesting", "OpenAPISwiftRuntime",
-                    "StoreCrashes", "StreamingJSON", "TestSupport",
+                    "ProcessLeases", "SQLiteTables", "StoreCrashes", "StreamingJSON", "TestSupport",
                 ]
             ),
             (
@@ -603,6 +615,8 @@ let presets: [String: Set<String>] = [
     "OpenAPISwiftAsyncHTTPClient": ["Client", "Compiler"],
     "OpenAPISwiftGenerator": ["Compiler", "CompilerWithURLSession"],
     "OpenAPISwiftHummingbird": ["Compiler"],
+    "ProcessLeases": ["Client", "ClientWithURLSession"],
+    "SQLiteTables": ["Client", "ClientWithURLSession"],
     "openapi-swift": ["Compiler", "CompilerWithURLSession"],
 ]
 for target in package.targets {

@@ -1,6 +1,7 @@
 import CloudKitModel
 import GRDB
 import MistKit
+import SQLiteTables
 
 extension LocalDatabase {
     /// The zone of records that are added without a zone.

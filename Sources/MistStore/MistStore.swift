@@ -1,5 +1,6 @@
 import GRDB
 public import MistKit
+import SQLiteTables
 import Synchronization
 
 #if canImport(FoundationEssentials)

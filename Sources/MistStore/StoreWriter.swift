@@ -1,6 +1,7 @@
 import CloudKitModel
 import GRDB
 public import MistKit
+import SQLiteTables
 
 /// Reads and writes records in one transaction. ``LocalDatabase/write(_:)`` passes it to its closure.
 public struct StoreWriter: StoreReading {

@@ -1,6 +1,7 @@
 import Foundation
 import MistKit
 import MistStore
+import ProcessLeases
 import Synchronization
 
 /// A process that changes records, counts and synchronises, until it is killed.

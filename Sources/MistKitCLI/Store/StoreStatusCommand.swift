@@ -3,6 +3,7 @@ import CloudKitModel
 import Foundation
 import MistKit
 import MistStore
+import ProcessLeases
 import StreamingJSON
 
 /// `mistkit store status`

@@ -1,5 +1,6 @@
 import GRDB
 import MistKit
+import SQLiteTables
 
 extension MistStore {
     /// Whose records are open, and who is signed in as far as the last synchronisation has found out. Nothing is sent.

@@ -1,6 +1,7 @@
 import FilePermissions
 import GRDB
 import MistKit
+import SQLiteTables
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,4 +1,5 @@
 import GRDB
+import SQLiteTables
 
 #if canImport(FoundationEssentials)
     package import FoundationEssentials

@@ -2,6 +2,7 @@ import Crypto
 import FilePermissions
 import GRDB
 import MistKit
+import SQLiteTables
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

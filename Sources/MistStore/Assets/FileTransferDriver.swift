@@ -1,4 +1,5 @@
 import MistKit
+package import SQLiteTables
 import Synchronization
 
 #if canImport(FoundationEssentials)

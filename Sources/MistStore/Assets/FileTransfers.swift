@@ -1,6 +1,7 @@
 import CloudKitModel
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// A file to send to the service, or to fetch from it.
 package struct FileTransfer: Hashable, Sendable {

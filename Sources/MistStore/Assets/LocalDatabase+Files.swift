@@ -1,6 +1,7 @@
 public import CloudKitModel
 package import GRDB
 public import MistKit
+package import SQLiteTables
 import Synchronization
 
 #if canImport(FoundationEssentials)

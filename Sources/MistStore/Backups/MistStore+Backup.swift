@@ -1,5 +1,7 @@
 import FilePermissions
 import GRDB
+import ProcessLeases
+import SQLiteTables
 
 #if canImport(Darwin)
     import Darwin

@@ -1,5 +1,6 @@
 import GRDB
 import MistKit
+import SQLiteTables
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials

@@ -1,4 +1,5 @@
 import MistKit
+import SQLiteTables
 
 /// The records that the service reports with an error in place of their fields. They are looked up.
 struct DeliveryFailures: EngineProcedure {

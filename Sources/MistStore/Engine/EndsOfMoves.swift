@@ -1,6 +1,7 @@
 import CloudKitModel
 import GRDB
 import MistKit
+import SQLiteTables
 
 extension MovedRecords {
     /// Lets the old records of a move be deleted whose copies the service has.

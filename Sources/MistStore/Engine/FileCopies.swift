@@ -1,5 +1,6 @@
 import GRDB
 import MistKit
+package import SQLiteTables
 
 extension StoreFile {
     /// Notes where the file is: after it was opened, and before anything is sent. A file that was copied, or restored

@@ -1,6 +1,7 @@
 import CloudKitModel
 import GRDB
 public import MistKit
+import SQLiteTables
 
 /// Applies a page of a followed query.
 struct FollowedPage: EngineProcedure {

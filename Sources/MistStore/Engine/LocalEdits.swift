@@ -1,4 +1,5 @@
 import MistKit
+import SQLiteTables
 
 /// The edits of a row as a merge needs them.
 struct LocalEdits {

@@ -1,5 +1,6 @@
 package import GRDB
 import MistKit
+import SQLiteTables
 
 /// How many deletes are sent without a permission.
 ///

@@ -1,6 +1,7 @@
 import CloudKitModel
 import GRDB
 import MistKit
+import SQLiteTables
 
 extension MovedRecords {
     /// What is to be done about a copy beside what is done about each record.

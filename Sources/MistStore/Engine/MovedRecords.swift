@@ -1,6 +1,7 @@
 import CloudKitModel
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// What the engine does about records that move between zones, here and on other devices.
 ///

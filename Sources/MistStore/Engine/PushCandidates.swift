@@ -1,6 +1,7 @@
 import CloudKitModel
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// A change that may go into the next request: the record with its operation, and what the choice depends on.
 struct OutgoingChange {

@@ -1,6 +1,7 @@
 import CloudKitModel
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// Applies the reply to a request that changes records.
 struct PushReply: EngineProcedure {

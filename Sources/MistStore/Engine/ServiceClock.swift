@@ -1,5 +1,6 @@
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// What a reply shows of the service's clock: the service handled the request at a time that is not before `earliest`
 /// and not after `latest`.

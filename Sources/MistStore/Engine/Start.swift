@@ -1,4 +1,5 @@
 import MistKit
+import SQLiteTables
 
 /// Begins after an opening of the file, and begins synchronisations.
 struct Start: EngineProcedure {

@@ -1,6 +1,8 @@
 import CloudKitModel
 package import GRDB
 public import MistKit
+package import ProcessLeases
+package import SQLiteTables
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials

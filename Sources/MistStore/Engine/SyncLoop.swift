@@ -1,4 +1,6 @@
 import MistKit
+import ProcessLeases
+import SQLiteTables
 import Synchronization
 
 #if canImport(FoundationEssentials)

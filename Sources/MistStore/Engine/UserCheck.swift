@@ -1,5 +1,6 @@
 import GRDB
 import MistKit
+import SQLiteTables
 import Synchronization
 
 /// Whether the user who is signed in was compared with the owner of the file.

@@ -1,6 +1,7 @@
 import CloudKitSchema
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// Fetches the record of the user from the public database, where the program has the type `Users`.
 ///

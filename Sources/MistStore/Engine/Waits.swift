@@ -1,4 +1,5 @@
 import MistKit
+import SQLiteTables
 
 /// Waits after failures.
 extension EngineProcedure {

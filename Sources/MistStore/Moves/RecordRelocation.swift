@@ -1,6 +1,7 @@
 import CloudKitModel
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// Puts rows of this device into another zone, and notes what has to be deleted in the former one.
 ///

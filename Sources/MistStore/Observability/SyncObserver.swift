@@ -1,6 +1,7 @@
 import Logging
 import Metrics
 import MistKit
+import SQLiteTables
 import Tracing
 
 /// Reports the synchronisation of a scope to the log, to metrics and to traces.

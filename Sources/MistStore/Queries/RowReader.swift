@@ -2,6 +2,7 @@ import CloudKitModel
 import GRDB
 import GRDBSQLite
 import MistKit
+import SQLiteTables
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

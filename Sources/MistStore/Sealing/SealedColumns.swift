@@ -1,5 +1,6 @@
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// Seals the values that a file has as plain values: in the columns of fields, and in the copies of them.
 ///

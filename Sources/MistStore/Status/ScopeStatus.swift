@@ -1,5 +1,7 @@
 package import GRDB
 public import MistKit
+import ProcessLeases
+import SQLiteTables
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -206,7 +208,7 @@ extension LocalDatabase {
             completeTypes: hasPages ? [] : try FirstPasses(db: db).complete(of: file.tables.keys, in: stale).sorted(),
             activity: try Requests(scope: scope, db: db).underWay().map { SyncActivity($0.kind) } ?? .idle,
             progress: SyncProgress(sent: state.sent, remaining: pending, fetched: state.fetched),
-            synchroniser: try file.lease.synchroniser(db),
+            synchroniser: try file.lease.holder(db).map(Synchroniser.init),
             files: try pendingFiles(db),
             copyNoticed: try FileState(db).copyNoticed.map(ColumnValue.date),
             massDeletion: massDeletion,

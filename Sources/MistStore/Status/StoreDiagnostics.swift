@@ -1,6 +1,8 @@
 import CloudKitModel
 package import GRDB
 import MistKit
+import ProcessLeases
+package import SQLiteTables
 
 #if canImport(FoundationEssentials)
     package import FoundationEssentials

@@ -1,3 +1,6 @@
+import ProcessLeases
+import SQLiteTables
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -23,4 +26,15 @@ public struct Synchroniser: Hashable, Sendable {
     /// When it last showed that it lives, by the machine's clock: about once a second. Of a process that was stopped or
     /// killed, the time stays. Another process takes over when it next synchronises.
     public let lastSign: Date
+}
+
+extension Synchroniser {
+    /// The holder of a lease.
+    init(_ holder: LeaseHolder) {
+        isThisStore = holder.isThisMember
+        programName = holder.programName
+        processIdentifier = holder.processIdentifier
+        since = ColumnValue.date(holder.since)
+        lastSign = ColumnValue.date(holder.lastSign)
+    }
 }

@@ -1,4 +1,5 @@
 import GRDB
+import SQLiteTables
 
 /// A new record that waits because the record above it waits.
 struct WaitingRecord: Hashable {

@@ -1,5 +1,6 @@
 import GRDB
 import GRDBSQLite
+import SQLiteTables
 
 /// The triggers in the file that are not the store's.
 ///

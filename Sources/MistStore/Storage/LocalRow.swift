@@ -1,6 +1,7 @@
 package import CloudKitModel
 package import GRDB
 import MistKit
+import SQLiteTables
 import StreamingJSON
 
 #if canImport(FoundationEssentials)

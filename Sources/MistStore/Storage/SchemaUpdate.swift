@@ -1,5 +1,6 @@
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// Brings the tables of a file up to date with the program's record types, in one transaction.
 ///

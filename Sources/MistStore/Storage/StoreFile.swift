@@ -4,6 +4,8 @@ import Dispatch
 import FilePermissions
 package import GRDB
 package import MistKit
+package import ProcessLeases
+import SQLiteTables
 import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -683,35 +685,13 @@ extension StoreError {
     }
 }
 
-/// Runs statements that SQLite compiles once for each connection.
 extension Database {
-    func run(_ sql: String, _ arguments: StatementArguments = []) throws {
-        try cachedStatement(sql: sql).execute(arguments: arguments)
-    }
-
     /// Runs a statement with values in the form of columns. It is faster than arguments of GRDB, for statements that
     /// run for each record.
     func run(_ sql: String, binding values: [ColumnValue]) throws {
         let statement = try cachedStatement(sql: sql)
         try statement.bind(values)
         try statement.execute()
-    }
-
-    /// The first column of the first row.
-    func value<Value: DatabaseValueConvertible & StatementColumnConvertible>(
-        _ sql: String,
-        _ arguments: StatementArguments = [],
-        as type: Value.Type
-    ) throws -> Value? {
-        try Value.fetchOne(cachedStatement(sql: sql), arguments: arguments)
-    }
-
-    func row(_ sql: String, _ arguments: StatementArguments = []) throws -> Row? {
-        try Row.fetchOne(cachedStatement(sql: sql), arguments: arguments)
-    }
-
-    func rows(_ sql: String, _ arguments: StatementArguments = []) throws -> [Row] {
-        try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
     }
 
     /// Writes with triggers that record edits at a time of the machine; `nil` is the present.

@@ -1,4 +1,6 @@
 import GRDB
+import ProcessLeases
+import SQLiteTables
 
 /// The tables in which the store keeps its own state, beside those of the record types.
 ///

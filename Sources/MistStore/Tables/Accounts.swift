@@ -1,4 +1,5 @@
 import GRDB
+import SQLiteTables
 
 /// The row of `mist_account` in the file of the public database: whose private records are open. It is the only place
 /// that says so; the row of `mist_state` in each file says to whom the file belongs.

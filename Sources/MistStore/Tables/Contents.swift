@@ -1,6 +1,7 @@
 import CloudKitModel
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// The files that are in the folder beside the database, `mist_content`, with the names that the service has for them,
 /// `mist_content_name`.

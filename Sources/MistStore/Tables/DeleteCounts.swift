@@ -1,5 +1,6 @@
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// How many deletes were sent without a permission, by the hour: `mist_delete_count`.
 struct DeleteCounts: TableOwner {

@@ -1,5 +1,6 @@
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// The row of `mist_state`, which is about the whole file, with the former numbers of the file.
 ///

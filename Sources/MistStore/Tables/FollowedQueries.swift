@@ -1,6 +1,7 @@
 package import CloudKitModel
 package import GRDB
 import MistKit
+import SQLiteTables
 import StreamingJSON
 
 /// A query of the public database that the store follows, a row of `mist_follow`.

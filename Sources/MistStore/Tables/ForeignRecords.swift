@@ -1,5 +1,6 @@
 import GRDB
 import MistKit
+import SQLiteTables
 import StreamingJSON
 
 /// The records of types that the program does not know, whole: `mist_foreign`.

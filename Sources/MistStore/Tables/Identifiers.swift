@@ -1,25 +1,11 @@
-package import GRDB
+import GRDB
+import SQLiteTables
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
     import Foundation
 #endif
-
-/// A number that stands for a row of a table, or for a time. Each kind has a type of its own, so that one cannot be
-/// passed for another.
-package protocol TypedNumber: RawRepresentable<Int64>, Hashable, Comparable, Sendable, CustomStringConvertible,
-    ExpressibleByIntegerLiteral, DatabaseValueConvertible, StatementColumnConvertible
-{
-    init(rawValue: Int64)
-}
-
-extension TypedNumber {
-    package init(_ number: Int64) { self.init(rawValue: number) }
-    package init(integerLiteral value: Int64) { self.init(rawValue: value) }
-    package var description: String { "\(rawValue)" }
-    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
-}
 
 /// `mist_zone.id`
 package struct ZoneRowID: TypedNumber {
@@ -72,29 +58,6 @@ package struct RequestNumber: TypedNumber {
     package init(rawValue: Int64) { self.rawValue = rawValue }
 }
 
-/// A time by the clock of this machine, in milliseconds since 1970.
-package struct MachineTime: TypedNumber {
-    package let rawValue: Int64
-    package init(rawValue: Int64) { self.rawValue = rawValue }
-
-    package static func + (time: MachineTime, milliseconds: Int64) -> MachineTime {
-        MachineTime(time.rawValue + milliseconds)
-    }
-
-    package static func - (time: MachineTime, milliseconds: Int64) -> MachineTime {
-        MachineTime(time.rawValue - milliseconds)
-    }
-
-    /// The milliseconds between two times.
-    package static func - (later: MachineTime, earlier: MachineTime) -> Int64 { later.rawValue - earlier.rawValue }
-
-    /// The time in the service's time.
-    ///
-    /// - Parameter offset: The service's time minus the machine's, in milliseconds.
-    /// - Returns: The time by the service's clock.
-    func service(offset: Int64) -> ServiceTime { ServiceTime(rawValue + offset) }
-}
-
 /// A time by the clock of the service, in milliseconds since 1970.
 package struct ServiceTime: TypedNumber {
     package let rawValue: Int64
@@ -105,11 +68,14 @@ package struct ServiceTime: TypedNumber {
     }
 }
 
-extension ColumnValue {
-    init(_ number: (some TypedNumber)?) { self = number.map { .integer($0.rawValue) } ?? .null }
+extension MachineTime {
+    /// The time in the service's time.
+    ///
+    /// - Parameter offset: The service's time minus the machine's, in milliseconds.
+    /// - Returns: The time by the service's clock.
+    func service(offset: Int64) -> ServiceTime { ServiceTime(rawValue + offset) }
 }
 
-extension Database {
-    /// The number of the row that was inserted last.
-    func lastInserted<Number: TypedNumber>(_ type: Number.Type) -> Number { Number(lastInsertedRowID) }
+extension ColumnValue {
+    init(_ number: (some TypedNumber)?) { self = number.map { .integer($0.rawValue) } ?? .null }
 }

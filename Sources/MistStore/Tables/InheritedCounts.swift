@@ -1,5 +1,6 @@
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// What was pending of counters when the file was noticed to be a copy, `mist_inherited`: another copy of the file has
 /// the same, and may send it, too. An entry ends with the edit.

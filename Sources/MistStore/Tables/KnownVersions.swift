@@ -1,6 +1,7 @@
 import CloudKitModel
 import GRDB
 import MistKit
+import SQLiteTables
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

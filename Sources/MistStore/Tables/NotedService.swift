@@ -1,4 +1,5 @@
 import GRDB
+import SQLiteTables
 
 /// The service that the programs of a store synchronise with, `mist_service` in the file of the public database.
 ///

@@ -1,5 +1,6 @@
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// What the service refused, or cannot be sent, `mist_parked`: it waits for an edit, for a newer program, or for
 /// `retryParked()`. New records below it wait, too, and have no rows.

@@ -1,4 +1,5 @@
 import GRDB
+import SQLiteTables
 
 /// The deleted records whose cascade is to be continued, `mist_cascade`. Triggers write them, because SQLite runs no
 /// trigger for a trigger's own changes.

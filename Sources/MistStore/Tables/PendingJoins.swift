@@ -1,4 +1,5 @@
 import GRDB
+import SQLiteTables
 
 /// The user whom records of no one join, and the place of the user's file.
 struct JoinTarget: Hashable {

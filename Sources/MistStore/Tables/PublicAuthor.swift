@@ -1,4 +1,5 @@
 import GRDB
+import SQLiteTables
 
 /// The row of `mist_author` in the file of the public database: the user whose private records are open. What the
 /// program changes in the public database is this user's.

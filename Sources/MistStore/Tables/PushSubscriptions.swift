@@ -1,5 +1,6 @@
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// The subscriptions at the service that wake this store, `mist_subscription`.
 struct PushSubscriptions: TableOwner {

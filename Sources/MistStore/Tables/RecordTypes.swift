@@ -1,5 +1,6 @@
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// The record types of the file and their fields by number: `mist_type` and `mist_field`.
 struct RecordTypes: TableOwner {

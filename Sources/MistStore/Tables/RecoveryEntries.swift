@@ -1,6 +1,7 @@
 import CloudKitModel
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// The recovery log, `mist_recovery`: the values of this device that lost, with the reason.
 struct RecoveryEntries: TableOwner {

@@ -1,4 +1,5 @@
 import GRDB
+import SQLiteTables
 
 /// The deletes that a zone was not read past yet, `mist_deleted`: those of this device that were acknowledged, and
 /// those of other devices and of verifications with records here that refer to the deleted one.

@@ -1,5 +1,6 @@
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// A row of `mist_request`.
 struct RequestRow {

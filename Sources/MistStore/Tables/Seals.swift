@@ -1,5 +1,6 @@
 import Crypto
 import GRDB
+import SQLiteTables
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

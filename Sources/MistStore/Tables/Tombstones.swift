@@ -1,5 +1,6 @@
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// The deletes that were not acknowledged, `mist_tombstone`: with ``PendingEdits`` the pending work. Triggers of the
 /// record types' tables write them.

@@ -1,6 +1,7 @@
 import CloudKitModel
 import GRDB
 import MistKit
+import SQLiteTables
 import StreamingJSON
 
 /// The files to upload and to download, `mist_transfer`. A record whose file is to be uploaded is not sent before that.

@@ -1,5 +1,6 @@
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// The records that the service reported with an error in place of their fields, `mist_undelivered`. Each is looked up.
 struct UndeliveredRecords: TableOwner {

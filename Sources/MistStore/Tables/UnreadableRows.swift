@@ -1,4 +1,5 @@
 import GRDB
+import SQLiteTables
 
 /// The rows that the engine met and that do not fit the program's type, `mist_unreadable`. Whether a row still does not
 /// fit is checked when the status is read, so a row that fits meanwhile may be noted, too.

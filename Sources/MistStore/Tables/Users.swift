@@ -1,4 +1,5 @@
 import GRDB
+import SQLiteTables
 
 /// The users who created and changed records, `mist_user`: their record names by number.
 ///

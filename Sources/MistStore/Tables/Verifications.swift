@@ -1,5 +1,6 @@
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// The verification of a scope that is under way, or the last one: a row of `mist_verification`.
 struct VerificationRow {

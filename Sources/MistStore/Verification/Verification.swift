@@ -1,6 +1,7 @@
 import CloudKitModel
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// Compares the scope with the service, and lets differences be repaired.
 ///

@@ -1,4 +1,5 @@
 import GRDB
+import SQLiteTables
 
 extension StoreFile {
     /// The records in zones that this file does not have, because another program has changed `_zone` or removed the

@@ -2,6 +2,7 @@ import CloudKitModel
 import GRDB
 import MistKit
 import MistStore
+import SQLiteTables
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

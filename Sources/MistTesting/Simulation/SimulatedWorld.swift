@@ -4,6 +4,8 @@ import CloudKitWebServices
 import GRDB
 import MistKit
 import MistStore
+import ProcessLeases
+import SQLiteTables
 import Synchronization
 
 #if canImport(FoundationEssentials)

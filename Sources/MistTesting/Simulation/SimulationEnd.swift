@@ -5,6 +5,8 @@ import CloudKitWebServices
 import GRDB
 import MistKit
 import MistStore
+import ProcessLeases
+import SQLiteTables
 
 /// The end of a run, and what must be true then.
 extension SimulatedWorld {

@@ -2,6 +2,7 @@ import CloudKitModel
 import GRDB
 public import MistKit
 public import MistStore
+import ProcessLeases
 
 /// Devices that change records offline, synchronise, crash and lose replies, all in one process and in virtual time.
 ///

@@ -3,6 +3,7 @@ import CloudKitModel
 import Foundation
 import MistKit
 import MistTesting
+import ProcessLeases
 import TestSupport
 import Testing
 

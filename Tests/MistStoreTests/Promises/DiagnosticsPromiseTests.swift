@@ -4,6 +4,7 @@ import Foundation
 import GRDB
 import MistKit
 import MistTesting
+import SQLiteTables
 import TestSupport
 import Testing
 

@@ -5,6 +5,7 @@ import GRDB
 import MistKit
 import MistModels
 import MistTesting
+import SQLiteTables
 import Synchronization
 import TestSupport
 import Testing

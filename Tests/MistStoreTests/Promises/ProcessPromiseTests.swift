@@ -2,6 +2,8 @@ import Foundation
 import GRDB
 import MistKit
 import MistTesting
+import ProcessLeases
+import SQLiteTables
 import Synchronization
 import TestSupport
 import Testing

@@ -3,6 +3,7 @@ import CloudKitModel
 import Foundation
 import GRDB
 import MistKit
+import SQLiteTables
 import Testing
 
 @testable import MistStore

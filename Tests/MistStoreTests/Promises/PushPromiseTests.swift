@@ -2,6 +2,7 @@ import CloudKitModel
 import Foundation
 import MistKit
 import MistTesting
+import SQLiteTables
 import Testing
 
 @testable import MistStore

@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import MistKit
 import MistTesting
+import SQLiteTables
 import TestSupport
 import Testing
 

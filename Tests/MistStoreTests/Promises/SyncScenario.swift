@@ -5,6 +5,7 @@ import Foundation
 import GRDB
 import MistKit
 import MistTesting
+import SQLiteTables
 import Testing
 
 @testable import MistStore

@@ -2,6 +2,7 @@ import CloudKitModel
 import Foundation
 import GRDB
 import MistKit
+import SQLiteTables
 
 @testable import MistStore
 

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import SQLiteTables
 import Testing
 
 @testable import MistStore
@@ -16,12 +17,17 @@ import Testing
         owners.flatMap { owner in owner.tableNames.map { ($0, owner) } }
     }
 
-    /// The lines of code in the sources of the store, by file. Comments of Swift and of SQL are left out.
+    /// The lines of code in the sources of the store and of the lease, by file. Comments of Swift and of SQL are left
+    /// out.
     private static func code() throws -> [String: [Substring]] {
-        let sources = package.appendingPathComponent("Sources/MistStore")
-        let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
+        var files: [URL] = []
+        for target in ["MistStore", "ProcessLeases"] {
+            let folder = package.appendingPathComponent("Sources/\(target)")
+            let found = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+            files += found.compactMap { $0 as? URL }
+        }
         var code: [String: [Substring]] = [:]
-        for case let file as URL in files where file.pathExtension == "swift" {
+        for file in files where file.pathExtension == "swift" {
             let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
             code[file.lastPathComponent, default: []] += lines.filter { line in
                 let text = line.drop(while: \.isWhitespace)

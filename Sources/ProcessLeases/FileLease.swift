@@ -1,4 +1,5 @@
 package import GRDB
+package import SQLiteTables
 import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -15,7 +16,7 @@ package final class FileLease: Sendable {
     private struct State {
         /// The epoch in which this member holds the lease.
         var epoch: LeaseEpoch?
-        /// Whether it holds the lease for a program, and not for the store's own loop.
+        /// Whether it holds the lease for a program, and not for a loop that the library runs.
         var isForProgram = false
         var sight = LeaseSight()
         var lock: ProcessLock?
@@ -26,7 +27,7 @@ package final class FileLease: Sendable {
     private let member = LeaseMember(Int64.random(in: 1...Int64.max))
     private let name: String
     private let lockPath: String?
-    let timing: LeaseTiming
+    package let timing: LeaseTiming
     private let state = Mutex(State())
 
     /// Makes a member that does not hold the lease.
@@ -35,14 +36,14 @@ package final class FileLease: Sendable {
     ///   - name: The work that the lease is for.
     ///   - path: The path of the database; `nil` for one in memory.
     ///   - timing: The times of the lease.
-    init(_ name: String, ofFile path: String?, timing: LeaseTiming = LeaseTiming()) {
+    package init(_ name: String, ofFile path: String?, timing: LeaseTiming = LeaseTiming()) {
         self.name = name
         lockPath = path.map { "\($0)-\(name)" }
         self.timing = timing
     }
 
     /// The time by the clock of looks.
-    static var present: Duration { start.duration(to: .now) }
+    package static var present: Duration { start.duration(to: .now) }
     private static let start = ContinuousClock.now
 
     /// The epoch in which this member believes that it holds the lease; `nil` where it does not.
@@ -78,12 +79,12 @@ package final class FileLease: Sendable {
     ///
     /// - Parameters:
     ///   - db: The connection, in a transaction that writes.
-    ///   - isForProgram: Whether a program asks, and not the store's own loop.
+    ///   - isForProgram: Whether a program asks, and not a loop that the library runs.
     ///   - isForced: Whether the lease is taken from any holder, because the caller knows that no process holds it.
     ///   - now: The machine's time.
     /// - Returns: Whether this member holds the lease.
     /// - Throws: A `DatabaseError` when the file fails.
-    func hold(_ db: Database, isForProgram: Bool, isForced: Bool = false, at now: MachineTime) throws -> Bool {
+    package func hold(_ db: Database, isForProgram: Bool, isForced: Bool = false, at now: MachineTime) throws -> Bool {
         let leases = Leases(name: name, db: db)
         let row = try leases.row()
         return try state.withLock { state in
@@ -113,7 +114,7 @@ package final class FileLease: Sendable {
     }
 
     /// Whether this member still holds the lease. If it does not, it knows so from now on.
-    func isStillHeld(_ db: Database) throws -> Bool {
+    package func isStillHeld(_ db: Database) throws -> Bool {
         let row = try Leases(name: name, db: db).row()
         return state.withLock { state in
             guard state.epoch != nil else { return false }
@@ -164,23 +165,35 @@ package final class FileLease: Sendable {
     ///   - interval: The time between two times at which the work is done.
     ///   - now: The machine's time.
     /// - Returns: The rest of the interval; zero when the work is due, or when this member has done it last.
-    func rest(_ row: LeaseRow, of interval: Duration, at now: MachineTime) -> Duration {
+    package func rest(_ row: LeaseRow, of interval: Duration, at now: MachineTime) -> Duration {
         guard let doneAt = row.doneAt, row.done > state.withLock({ $0.done }) else { return .zero }
         let age = Duration.milliseconds(now.rawValue - doneAt.rawValue)
         // Where the clock was set back, the time is not known.
         return age < .zero ? .zero : max(interval - age, .zero)
     }
 
-    /// The process that holds the lease; `nil` when no process does.
-    func synchroniser(_ db: Database) throws -> Synchroniser? {
+    /// The holder of the lease; `nil` where no member holds it.
+    package func holder(_ db: Database) throws -> LeaseHolder? {
         let row = try Leases(name: name, db: db).row()
         guard let holder = row.holder, let taken = row.takenAt else { return nil }
-        return Synchroniser(
-            isThisStore: holder == member,
+        return LeaseHolder(
+            isThisMember: holder == member,
             programName: row.process ?? "",
             processIdentifier: row.processID ?? 0,
-            since: ColumnValue.date(taken),
-            lastSign: ColumnValue.date(row.beatAt ?? taken)
+            since: taken,
+            lastSign: row.beatAt ?? taken
         )
     }
+}
+
+/// The member that holds a lease, for people.
+package struct LeaseHolder: Hashable, Sendable {
+    /// Whether it is the member that asks.
+    package let isThisMember: Bool
+    /// The name and the number of its process.
+    package let programName: String
+    package let processIdentifier: Int32
+    /// When it took the lease, and when it last showed that it lives.
+    package let since: MachineTime
+    package let lastSign: MachineTime
 }

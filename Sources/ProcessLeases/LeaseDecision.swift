@@ -1,4 +1,5 @@
 import GRDB
+package import SQLiteTables
 
 /// A number that grows with each holder of a lease.
 package struct LeaseEpoch: TypedNumber {
@@ -7,7 +8,7 @@ package struct LeaseEpoch: TypedNumber {
     package let rawValue: Int64
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
-    var predecessor: LeaseEpoch { LeaseEpoch(rawValue - 1) }
+    package var predecessor: LeaseEpoch { LeaseEpoch(rawValue - 1) }
 }
 
 /// One that may hold a lease: an opened file in a process. The number is random.

@@ -1,6 +1,7 @@
+import SQLiteTables
 import Testing
 
-@testable import MistStore
+@testable import ProcessLeases
 
 struct LeaseActionTests {
     private static let me: LeaseMember = 1

@@ -1,10 +1,12 @@
-import GRDB
+package import GRDB
+import SQLiteTables
 
 /// The leases of a file, `mist_lease`: which process does a kind of work that only one process may do at a time.
 ///
-/// ``FileLease`` decides; this type has the SQL. A program without the table does not miss it, so it needs no new format.
-struct Leases: TableOwner {
-    static let definition = """
+/// ``FileLease`` decides; this type has the SQL. Both a store and a queue create the table in a file that lacks it, each
+/// with rows of its own names.
+package struct Leases: OwnedTables {
+    package static let definition = """
         CREATE TABLE IF NOT EXISTS mist_lease (
             -- The work that the lease is for.
             name TEXT PRIMARY KEY,
@@ -32,13 +34,18 @@ struct Leases: TableOwner {
     let name: String
     let db: Database
 
+    package init(name: String, db: Database) {
+        self.name = name
+        self.db = db
+    }
+
     /// Whether the file has the table with all columns.
-    static func exist(in db: Database) throws -> Bool {
+    package static func exist(in db: Database) throws -> Bool {
         try db.tableExists("mist_lease") && missingTimes(db).isEmpty
     }
 
     /// Creates the table, or adds the columns that it lacks.
-    static func create(in db: Database) throws {
+    package static func create(in db: Database) throws {
         try db.execute(sql: definition)
         for column in try missingTimes(db) { try db.execute(sql: "ALTER TABLE mist_lease ADD COLUMN \(column)") }
     }
@@ -49,7 +56,7 @@ struct Leases: TableOwner {
     }
 
     /// The lease. Without a row, it is free.
-    func row() throws -> LeaseRow {
+    package func row() throws -> LeaseRow {
         guard let row = try db.row("SELECT * FROM mist_lease WHERE name = ?", [name]) else { return LeaseRow() }
         return LeaseRow(
             epoch: row["epoch"],
