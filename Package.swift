@@ -12,6 +12,8 @@ let package = Package(
         .library(name: "MistModels", targets: ["MistModels"]),
         // Typed records kept in SQLite and synchronised; MistKit comes with it.
         .library(name: "MistStore", targets: ["MistStore"]),
+        // Changes for services that are not CloudKit, kept in an SQLite file until they are sent.
+        .library(name: "MistMutationQueue", targets: ["MistMutationQueue"]),
         // Signing a person in from a program: the browser, and a port of this machine that waits for the token.
         .library(name: "MistSignIn", targets: ["MistSignIn"]),
         // A database's records in an SQLite file, kept up to date.
@@ -47,11 +49,11 @@ let package = Package(
         .trait(name: "Everything", description: "Every product."),
         .trait(
             name: "Client",
-            description: "MistKit, MistModels, MistSignIn and MistStore, which send with AsyncHTTPClient."
+            description: "MistKit, MistModels, MistMutationQueue, MistSignIn and MistStore; AsyncHTTPClient sends."
         ),
         .trait(
             name: "ClientWithURLSession",
-            description: "MistKit, MistModels and MistStore, which send with URLSession: without SwiftNIO."
+            description: "MistKit, MistModels, MistMutationQueue and MistStore; URLSession sends: without SwiftNIO."
         ),
         .trait(
             name: "Compiler",
@@ -264,6 +266,17 @@ let package = Package(
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]
         ),
+        .target(
+            name: "MistMutationQueue",
+            dependencies: [
+                "ProcessLeases",
+                "SQLiteTables",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ]
+        ),
         .target(name: "CloudKitRuleIDs"),
         .target(
             name: "CloudKitMirror",
@@ -394,6 +407,7 @@ let package = Package(
                 ["CloudKitModel", "CloudKitSchema", "MistKit", "MistTesting", "OpenAPISwiftRuntime", "TestSupport"]
             ),
             ("ProcessLeases", ["SQLiteTables"]),
+            ("MistMutationQueue", ["ProcessLeases", "SQLiteTables", "TestSupport"]),
             (
                 "MistStore",
                 [
@@ -454,14 +468,14 @@ let package = Package(
             .testTarget(
                 name: "\(name)Tests",
                 dependencies: ([name] + others).map { .target(name: $0) }
-                    + (["MistKit", "MistStore"].contains(name)
+                    + (["MistKit", "MistMutationQueue", "MistStore"].contains(name)
                         ? [
-                            // Metrics and traces of the client and the store, kept in memory.
+                            // Metrics and traces of the client, the store and the queue, kept in memory.
                             .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                             .product(name: "MetricsTestKit", package: "swift-metrics"),
                         ] : [])
                     // The tests read the files of the store, of mirrors and of the command with GRDB alone.
-                    + (["CloudKitMirror", "MistKitCLI", "MistStore"].contains(name)
+                    + (["CloudKitMirror", "MistKitCLI", "MistMutationQueue", "MistStore"].contains(name)
                         ? [.product(name: "GRDB", package: "GRDB.swift")] : [])
             )
         }
@@ -609,6 +623,7 @@ let presets: [String: Set<String>] = [
     "MistKitCLI": [],
     "MistModels": ["Client", "ClientWithURLSession"],
     "MistModelsMacros": ["Client", "ClientWithURLSession"],
+    "MistMutationQueue": ["Client", "ClientWithURLSession"],
     "MistSignIn": ["Client"],
     "MistStore": ["Client", "ClientWithURLSession"],
     "MistTesting": [],

@@ -1,0 +1,269 @@
+import GRDB
+import ProcessLeases
+import SQLiteTables
+import Synchronization
+
+extension MutationQueue {
+    /// Sends what can be sent now, and returns.
+    ///
+    /// The call ends when no mutation is due: the queue is empty, or pauses, or what is left waits for the time of its
+    /// next attempt or for a mutation that failed. While another process sends, the call waits until that process has
+    /// done the work, or until this one takes over.
+    ///
+    /// When the task is cancelled, the attempts that are under way are cancelled, too. They are made again later, under
+    /// the same keys.
+    ///
+    /// - Returns: What was sent, and what is left.
+    /// - Throws: A ``MutationQueueError`` about the file, or a `CancellationError`.
+    @discardableResult
+    public func drain() async throws -> MutationDrain {
+        var drain = MutationDrain()
+        try await send(untilIdle: true, &drain)
+        drain.status = try await read { [self] db in try status(in: db) }
+        return drain
+    }
+
+    /// Sends mutations whenever there are any, until the task is cancelled.
+    ///
+    /// It begins to send at once when this process adds a mutation, and within
+    /// ``MutationQueueConfiguration/pollInterval`` when another one does. A file that is busy or full is tried again.
+    ///
+    /// - Throws: A `CancellationError` when the task is cancelled, or a ``MutationQueueError`` about the file.
+    public func run() async throws {
+        var failures = 0
+        while true {
+            do {
+                var drain = MutationDrain()
+                try await send(untilIdle: false, &drain)
+            } catch let error as MutationQueueError where [.busy, .full].contains(error.code) {
+                failures += 1
+                observer.storageFailed(error)
+                let wait = BackOff().wait(after: failures, random: configuration.random())
+                try await Task.sleep(for: .milliseconds(wait + 100))
+            }
+        }
+    }
+
+    // MARK: - The driver
+
+    /// What happens to the attempts of one call.
+    private final class Attempts: Sendable {
+        struct State {
+            var underWay: [MutationNumber: (attempt: MutationEngine<Mutation>.Attempt, task: Task<Void, Never>)] = [:]
+            var ended: [(attempt: MutationEngine<Mutation>.Attempt, end: MutationEngine<Mutation>.End)] = []
+        }
+
+        let state = Mutex(State())
+        let wakes = Wakes()
+
+        var underWay: [MutationEngine<Mutation>.Attempt] { state.withLock { $0.underWay.values.map(\.attempt) } }
+
+        /// Whether no attempt goes on, and none has ended since the last call of ``take()``.
+        var areDone: Bool { state.withLock { $0.underWay.isEmpty && $0.ended.isEmpty } }
+
+        func end(_ attempt: MutationEngine<Mutation>.Attempt, _ end: MutationEngine<Mutation>.End) {
+            state.withLock { state in
+                guard state.underWay.removeValue(forKey: attempt.number) != nil else { return }
+                state.ended.append((attempt, end))
+            }
+            wakes.wake()
+        }
+
+        /// The attempts that ended since the last call, with those that go on.
+        func take() -> (
+            ended: [(attempt: MutationEngine<Mutation>.Attempt, end: MutationEngine<Mutation>.End)],
+            underWay: [MutationEngine<Mutation>.Attempt]
+        ) {
+            state.withLock { state in
+                defer { state.ended = [] }
+                return (state.ended, state.underWay.values.map(\.attempt))
+            }
+        }
+
+        func cancel() {
+            for task in state.withLock({ $0.underWay.values.map(\.task) }) { task.cancel() }
+        }
+    }
+
+    private func send(untilIdle: Bool, _ drain: inout MutationDrain) async throws {
+        // Two calls in one process would each take the attempts of the other one for those of a process that has ended.
+        while !isSending.withLock({ isSending in
+            defer { isSending = true }
+            return !isSending
+        }) {
+            try await Task.sleep(for: engine.lease.timing.look)
+        }
+        defer { isSending.withLock { $0 = false } }
+        let attempts = Attempts()
+        let commits = signal.commits()
+        let relay = Task { [wakes = attempts.wakes] in
+            for await _ in commits { wakes.wake() }
+        }
+        defer { relay.cancel() }
+        do {
+            try await withTaskCancellationHandler {
+                try await loop(attempts, untilIdle: untilIdle, &drain)
+            } onCancel: {
+                attempts.wakes.wake()
+            }
+        } catch {
+            attempts.cancel()
+            await release(cancelling: attempts.underWay + attempts.take().ended.map(\.attempt), isDone: false)
+            throw error
+        }
+    }
+
+    /// Gives up the lease, also in a task that was cancelled. Where the file fails, other processes see that the lease
+    /// is not kept, and take it over.
+    private func release(cancelling attempts: [MutationEngine<Mutation>.Attempt], isDone: Bool) async {
+        let (engine, database) = (engine, database)
+        let now = MachineTime(configuration.clock())
+        await Task {
+            try? await database.write { db in
+                try engine.end(db, cancelling: attempts, isDone: isDone, at: now)
+            }
+        }.value
+    }
+
+    private func loop(_ attempts: Attempts, untilIdle: Bool, _ drain: inout MutationDrain) async throws {
+        let engine = engine
+        let timing = engine.lease.timing
+        var lastBeat = ContinuousClock.now
+        while true {
+            try Task.checkCancellation()
+            let now = MachineTime(configuration.clock())
+            if try await isWaitingForOtherProcess(attempts) {
+                if untilIdle, try await !isDue(at: now) { return }
+                try await Task.sleep(for: timing.look)
+                continue
+            }
+            let (ended, underWay) = attempts.take()
+            var canBegin = false
+            if ended.isEmpty, underWay.count < max(configuration.concurrency, 1) { canBegin = try await isDue(at: now) }
+            var next = MutationEngine<Mutation>.Next.busy
+            if !ended.isEmpty || canBegin {
+                let step = try await write { db in
+                    try engine.step(db, ends: ended, underWay: underWay, isForProgram: untilIdle, at: now)
+                }
+                lastBeat = .now
+                note(step, in: &drain)
+                for attempt in step.begun { begin(attempt, attempts) }
+                next = step.next
+            } else if underWay.isEmpty {
+                next = .wait(until: try await read { db in try engine.nextTime(db) })
+            }
+            switch next {
+            case .otherProcess:
+                attempts.cancel()
+                attempts.state.withLock { $0.underWay = [:] }
+                continue
+            case .wait(let time) where attempts.areDone:
+                if engine.lease.isHeld { await release(cancelling: [], isDone: true) }
+                if untilIdle, time.map({ $0 > now }) ?? true { return }
+                await attempts.wakes.wait(wait(until: time, now))
+            case .wait, .busy:
+                let elapsed = ContinuousClock.now - lastBeat
+                if elapsed >= timing.beat {
+                    lastBeat = .now
+                    if try await write({ db in try engine.lease.beat(db, at: now) }) != .keep {
+                        attempts.cancel()
+                        attempts.state.withLock { $0.underWay = [:] }
+                    }
+                }
+                await attempts.wakes.wait(min(timing.beat, configuration.pollInterval))
+            }
+        }
+    }
+
+    /// How long to wait for mutations: not longer than a poll.
+    private func wait(until time: MachineTime?, _ now: MachineTime) -> Duration {
+        let poll = configuration.pollInterval
+        return time.map { min(.milliseconds(max($0 - now, 1)), poll) } ?? poll
+    }
+
+    private func isWaitingForOtherProcess(_ attempts: Attempts) async throws -> Bool {
+        guard !engine.lease.isHeld else { return false }
+        let engine = engine
+        return try await read { db in try engine.lease.look(db, at: FileLease.present).action == .wait }
+    }
+
+    private func isDue(at now: MachineTime) async throws -> Bool {
+        let engine = engine
+        return try await read { db in try engine.isDue(db, at: now) }
+    }
+
+    private func note(_ step: MutationEngine<Mutation>.Step, in drain: inout MutationDrain) {
+        for outcome in step.outcomes {
+            switch outcome {
+            case .sent: drain.sent += 1
+            case .again, .paused, .unknown: drain.postponed += 1
+            case .failed, .unreadable: drain.failed += 1
+            case .late: break
+            }
+        }
+        observer.note(step.outcomes.map(\.rawValue), pause: step.pauseBegan ? step.pause : nil)
+    }
+
+    private func begin(_ attempt: MutationEngine<Mutation>.Attempt, _ attempts: Attempts) {
+        let (handlers, deadline, observer) = (engine.handlers, configuration.deadline, observer)
+        attempts.state.withLock { state in
+            // The task cannot end the attempt before it is noted, as that needs the lock.
+            let task = Task {
+                let end = await observer.attempt(number: attempt.mutation.attempt) {
+                    await Self.end(of: attempt.mutation, handlers, deadline)
+                }
+                attempts.end(attempt, end)
+            }
+            state.underWay[attempt.number] = (attempt, task)
+        }
+    }
+
+    /// Sends a mutation, and waits for the end of the closure, for the deadline, or for the end of the task, whichever
+    /// is first. A closure that never returns is left alone: it cannot be ended from outside.
+    private static func end(
+        of mutation: OutgoingMutation<Mutation>,
+        _ handlers: MutationHandlers<Mutation>,
+        _ deadline: Duration
+    ) async -> MutationEngine<Mutation>.End {
+        let (stream, continuation) = AsyncStream<MutationEngine<Mutation>.End>.makeStream(
+            bufferingPolicy: .bufferingOldest(1)
+        )
+        let work = Task {
+            do {
+                continuation.yield(.answer(try await handlers.send(mutation)))
+            } catch {
+                continuation.yield(Task.isCancelled && error is CancellationError ? .cancelled : .error(error))
+            }
+        }
+        let timer = Task {
+            try await Task.sleep(for: deadline)
+            continuation.yield(.deadline)
+        }
+        defer {
+            work.cancel()
+            timer.cancel()
+        }
+        var iterator = stream.makeAsyncIterator()
+        // The iteration of a task that is cancelled ends.
+        return await iterator.next(isolation: nil) ?? .cancelled
+    }
+}
+
+extension MutationEngine {
+    /// Whether a step would begin an attempt, or has work that a process has left.
+    func isDue(_ db: Database, at now: MachineTime) throws -> Bool {
+        let queues = Queues(db: db)
+        let mutations = Mutations(db: db, queue: queue)
+        if try queues.clock(of: queue).map({ ClockCheck.isSetBack(from: $0, to: now) }) ?? false { return true }
+        if !lease.isHeld, try !mutations.beingSent().isEmpty { return true }
+        if let pause = try queues.pause(of: queue), !pause.isOver(at: now) { return false }
+        if try !mutations.unreadable(before: configuration.version).isEmpty { return true }
+        return try mutations.earliestAttempt().map { $0 <= now } ?? false
+    }
+
+    /// When the next attempt is due, or the pause ends; `nil` where the queue waits for the program.
+    func nextTime(_ db: Database) throws -> MachineTime? {
+        if let pause = try Queues(db: db).pause(of: queue) { return pause.until }
+        return try Mutations(db: db, queue: queue).earliestAttempt()
+    }
+}
