@@ -407,7 +407,10 @@ let package = Package(
                 ["CloudKitModel", "CloudKitSchema", "MistKit", "MistTesting", "OpenAPISwiftRuntime", "TestSupport"]
             ),
             ("ProcessLeases", ["SQLiteTables"]),
-            ("MistMutationQueue", ["ProcessLeases", "SQLiteTables", "TestSupport"]),
+            (
+                "MistMutationQueue",
+                ["MutationQueueSimulation", "ProcessLeases", "SQLiteTables", "TestSupport"]
+            ),
             (
                 "MistStore",
                 [
@@ -545,6 +548,15 @@ let package = Package(
                     .product(name: "GRDB", package: "GRDB.swift"),
                 ],
                 path: "Tests/StoreProcesses"
+            ),
+            // The mutation queue with a model of a service, for its tests and for Scripts/simulate-queue.
+            .target(
+                name: "MutationQueueSimulation",
+                dependencies: [
+                    "MistMutationQueue", "ProcessLeases", "SQLiteTables", "TestSupport",
+                    .product(name: "GRDB", package: "GRDB.swift"),
+                ],
+                path: "Tests/MutationQueueSimulation"
             ),
             // Random numbers that a seed repeats, and the folder of test data.
             .target(name: "TestSupport", path: "Tests/TestSupport"),

@@ -1,7 +1,7 @@
 import Foundation
 
 /// SplitMix64: the same seed gives the same random numbers.
-package struct SeededGenerator: RandomNumberGenerator {
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
     /// The seed of this run: `MISTKIT_SEED`, or a random one. Failing tests print it.
     package static let seed: UInt64 =
         ProcessInfo.processInfo.environment["MISTKIT_SEED"].flatMap { UInt64($0) } ?? .random(in: .min ... .max)
