@@ -409,7 +409,7 @@ let package = Package(
             ("ProcessLeases", ["SQLiteTables"]),
             (
                 "MistMutationQueue",
-                ["MutationQueueSimulation", "ProcessLeases", "SQLiteTables", "TestSupport"]
+                ["MutationQueueSimulation", "ProcessLeases", "QueueCrashes", "SQLiteTables", "TestSupport"]
             ),
             (
                 "MistStore",
@@ -557,6 +557,12 @@ let package = Package(
                     .product(name: "GRDB", package: "GRDB.swift"),
                 ],
                 path: "Tests/MutationQueueSimulation"
+            ),
+            // Processes that share a queue, and die at a step or are killed at random, for the tests of the queue.
+            .executableTarget(
+                name: "QueueCrashes",
+                dependencies: ["MistMutationQueue", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")],
+                path: "Tests/QueueCrashes"
             ),
             // Random numbers that a seed repeats, and the folder of test data.
             .target(name: "TestSupport", path: "Tests/TestSupport"),
