@@ -78,12 +78,14 @@ private final class SimulatedProcess {
 
 /// Lets a transaction fail at its end, as a disk that is full does.
 private final class FailingCommits: TransactionObserver {
-    var fails = false
+    /// The commit that fails, from 1; the second one of a step is there only if a step has more than one transaction.
+    var failing: Int?
 
     func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
     func databaseDidChange(with event: DatabaseEvent) {}
     func databaseWillCommit() throws {
-        if fails { throw DatabaseError(resultCode: .SQLITE_FULL) }
+        if failing == 1 { throw DatabaseError(resultCode: .SQLITE_FULL) }
+        failing = failing.map { $0 - 1 }
     }
     func databaseDidCommit(_ db: Database) {}
     func databaseDidRollback(_ db: Database) {}
@@ -244,11 +246,11 @@ private final class SimulatedWorld {
 
     /// Writes as the program does. A transaction may fail at its end.
     private func write<Value>(_ process: SimulatedProcess, _ body: (Database) throws -> Value) throws -> Value? {
-        commits.fails = hasFaults && chance(0.04)
-        defer { commits.fails = false }
+        commits.failing = hasFaults && chance(0.08) ? Int.random(in: 1...2, using: &random) : nil
+        defer { commits.failing = nil }
         do {
             return try process.database.write(body)
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL && commits.fails {
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL && commits.failing == 1 {
             tell("process \(process.number): the disk is full")
             counts.add("failed-commits")
             return nil
