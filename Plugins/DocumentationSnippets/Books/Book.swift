@@ -20,7 +20,7 @@ struct Book {
         ),
         Book(
             target: "MistStoreDocumentationTests",
-            paths: ["Sources/MistStore/MistStore.docc"],
+            paths: ["Sources/MistStore/MistStore.docc", "Sources/MistMutationQueue/MistMutationQueue.docc"],
             modules: ["Foundation", "MistModels", "MistStore", "MistTesting", "Testing"]
         ),
         Book(
