@@ -48,8 +48,17 @@ extension MutationQueue {
 
     /// What happens to the attempts of one call.
     private final class Attempts: Sendable {
+        struct UnderWay {
+            let attempt: MutationEngine<Mutation>.Attempt
+            let task: Task<Void, Never>
+            let began: ContinuousClock.Instant
+            /// Tells the attempt from an earlier one at the same mutation, whose closure may return late.
+            let token: Int
+        }
+
         struct State {
-            var underWay: [MutationNumber: (attempt: MutationEngine<Mutation>.Attempt, task: Task<Void, Never>)] = [:]
+            var lastToken = 0
+            var underWay: [MutationNumber: UnderWay] = [:]
             var ended: [(attempt: MutationEngine<Mutation>.Attempt, end: MutationEngine<Mutation>.End)] = []
         }
 
@@ -61,12 +70,25 @@ extension MutationQueue {
         /// Whether no attempt goes on, and none has ended since the last call of ``take()``.
         var areDone: Bool { state.withLock { $0.underWay.isEmpty && $0.ended.isEmpty } }
 
-        func end(_ attempt: MutationEngine<Mutation>.Attempt, _ end: MutationEngine<Mutation>.End) {
+        func end(_ number: MutationNumber, _ token: Int, _ end: MutationEngine<Mutation>.End) {
             state.withLock { state in
-                guard state.underWay.removeValue(forKey: attempt.number) != nil else { return }
-                state.ended.append((attempt, end))
+                guard let own = state.underWay[number], own.token == token else { return }
+                state.underWay[number] = nil
+                state.ended.append((own.attempt, end))
             }
             wakes.wake()
+        }
+
+        /// Ends the attempts that take longer than they may. A closure that never returns is left alone: it cannot be
+        /// ended from outside. One timer for all is enough, and a timer for each would outlive its attempt.
+        func endOverdue(after deadline: Duration) {
+            let overdue = state.withLock { state in
+                state.underWay.values.filter { ContinuousClock.now - $0.began >= deadline }
+            }
+            for attempt in overdue {
+                attempt.task.cancel()
+                end(attempt.attempt.number, attempt.token, .deadline)
+            }
         }
 
         /// The attempts that ended since the last call, with those that go on.
@@ -137,6 +159,7 @@ extension MutationQueue {
                 try await Task.sleep(for: timing.look)
                 continue
             }
+            attempts.endOverdue(after: configuration.deadline)
             let (ended, underWay) = attempts.take()
             var canBegin = false
             if ended.isEmpty, underWay.count < max(configuration.concurrency, 1) { canBegin = try await isDue(at: now) }
@@ -205,47 +228,28 @@ extension MutationQueue {
     }
 
     private func begin(_ attempt: MutationEngine<Mutation>.Attempt, _ attempts: Attempts) {
-        let (handlers, deadline, observer) = (engine.handlers, configuration.deadline, observer)
+        let (send, observer) = (engine.handlers.send, observer)
         attempts.state.withLock { state in
+            state.lastToken += 1
+            let token = state.lastToken
             // The task cannot end the attempt before it is noted, as that needs the lock.
             let task = Task {
-                let end = await observer.attempt(number: attempt.mutation.attempt) {
-                    await Self.end(of: attempt.mutation, handlers, deadline)
+                let end: MutationEngine<Mutation>.End = await observer.attempt(number: attempt.mutation.attempt) {
+                    do {
+                        return .answer(try await send(attempt.mutation))
+                    } catch {
+                        return Task.isCancelled && error is CancellationError ? .cancelled : .error(error)
+                    }
                 }
-                attempts.end(attempt, end)
+                attempts.end(attempt.number, token, end)
             }
-            state.underWay[attempt.number] = (attempt, task)
+            state.underWay[attempt.number] = Attempts.UnderWay(
+                attempt: attempt,
+                task: task,
+                began: .now,
+                token: token
+            )
         }
-    }
-
-    /// Sends a mutation, and waits for the end of the closure, for the deadline, or for the end of the task, whichever
-    /// is first. A closure that never returns is left alone: it cannot be ended from outside.
-    private static func end(
-        of mutation: OutgoingMutation<Mutation>,
-        _ handlers: MutationHandlers<Mutation>,
-        _ deadline: Duration
-    ) async -> MutationEngine<Mutation>.End {
-        let (stream, continuation) = AsyncStream<MutationEngine<Mutation>.End>.makeStream(
-            bufferingPolicy: .bufferingOldest(1)
-        )
-        let work = Task {
-            do {
-                continuation.yield(.answer(try await handlers.send(mutation)))
-            } catch {
-                continuation.yield(Task.isCancelled && error is CancellationError ? .cancelled : .error(error))
-            }
-        }
-        let timer = Task {
-            try await Task.sleep(for: deadline)
-            continuation.yield(.deadline)
-        }
-        defer {
-            work.cancel()
-            timer.cancel()
-        }
-        var iterator = stream.makeAsyncIterator()
-        // The iteration of a task that is cancelled ends.
-        return await iterator.next(isolation: nil) ?? .cancelled
     }
 }
 

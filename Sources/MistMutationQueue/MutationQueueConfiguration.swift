@@ -19,7 +19,7 @@ public struct MutationQueueConfiguration: Sendable {
     /// The most that the queue waits by itself after any attempt; 5 minutes.
     public var longestBackOff = Duration.seconds(300)
     /// How long an attempt may take; 60 seconds. An attempt that takes longer is cancelled and counts as failed,
-    /// whether its closure returns or not.
+    /// whether its closure returns or not. The queue looks once in a ``pollInterval``.
     public var deadline = Duration.seconds(60)
     /// The version of the program's mutations; 1. Increase it when the form of the JSON changes, and read earlier forms
     /// in ``MutationHandlers/readOlder``.
