@@ -1,6 +1,7 @@
 import CloudKitModel
 import GRDB
 import MistKit
+import SQLiteTables
 
 extension MovedRecords {
     /// What a row takes over from another copy of its record.

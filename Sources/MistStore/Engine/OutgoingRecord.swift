@@ -1,5 +1,6 @@
 import CloudKitModel
 import MistKit
+import SQLiteTables
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

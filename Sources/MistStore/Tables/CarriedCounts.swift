@@ -1,5 +1,6 @@
 import GRDB
 import MistKit
+import SQLiteTables
 
 /// What other devices have added to counters in another copy of a moved record, and what is pending of it,
 /// `mist_carried`. An entry ends with the edit.

@@ -3,6 +3,7 @@ import CloudKitWebServices
 import GRDB
 import MistKit
 import MistStore
+import ProcessLeases
 
 /// Requests of which one item is refused.
 extension SimulatedWorld {
