@@ -219,7 +219,8 @@ struct PushPromiseTests {
 
     @Test(
         "25, 6. A refusal of a record that was deleted meanwhile parks no record, and no delete",
-        arguments: [false, true], [ServerErrorCode.badRequest, .validatingReferenceError]
+        arguments: [false, true],
+        [ServerErrorCode.badRequest, .validatingReferenceError]
     )
     func refusalsOfDeletedRecordsParkNothing(isNew: Bool, code: ServerErrorCode) throws {
         let scenario = try SyncScenario()
