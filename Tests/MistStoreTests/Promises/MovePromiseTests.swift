@@ -270,16 +270,25 @@ struct MovePromiseTests {
     @Test("11, F5. A link that leads in a circle, and that is sent after the copies, wins over no edit before the move")
     func linksOfCopiesKeepTheirTimes() throws {
         let (scenario, phone, laptop) = try devices()
-        try phone.run("UPDATE Folder SET related = 'b' WHERE _recordName = 'a'")
+        // The child is the older one, so its parent's link is left out, and not its own.
+        try phone.run(
+            "INSERT INTO Folder (_recordName, above, title, opened) VALUES ('k', 'x', 'k', 0), ('j', 'x', 'j', 0)",
+            "UPDATE Folder SET above = 'j' WHERE _recordName = 'k'",
+            "UPDATE Folder SET related = 'k' WHERE _recordName = 'j'"
+        )
         try scenario.synchronise()
         scenario.clock.advance(by: 10)
-        try laptop.run("UPDATE Folder SET related = NULL WHERE _recordName = 'a'")
+        try laptop.run("UPDATE Folder SET related = NULL WHERE _recordName = 'j'")
         scenario.clock.advance(by: 10)
-        try phone.move("a", below: "y")
+        try phone.move("j", below: "y")
         let writes = try phone.sync().writes
-        #expect(writes == ["modify create a, create b", "modify update a", "modify delete b, delete a"])
+        #expect(writes == ["modify create j, create k", "modify delete k, delete j", "modify update j"])
         for _ in 0..<2 { try scenario.synchronise() }
-        try scenario.expect(Self.moved)
+        try scenario.expect([
+            "Folder a above=→x opened=0 title=a", "Folder b above=→a opened=0 title=b",
+            "Folder j above=→y opened=0 title=j", "Folder k above=→j opened=0 title=k", "Folder x opened=0 title=x",
+            "Folder y opened=0 title=y",
+        ])
     }
 
     @Test("11, F5. Of two moves the later one wins, whichever device synchronises first", arguments: [false, true])
