@@ -207,7 +207,7 @@ struct FileTransfers: EngineProcedure {
 
     /// The asset that the field has now, if it still is the one of the transfer.
     private func asset(of row: TransferRow) throws -> (Asset, StoredField, RecordTable, StoredZone)? {
-        guard let table = file.tablesByID[row.type], let field = table.fields.first(where: { $0.id == row.key.field }),
+        guard let table = file.tablesByID[row.type], let field = table.field(row.key.field),
             let zone = try zones.fetch(row.key.zone), let record = try table.row(named: row.key.name, in: zone.id, db),
             let asset = record.fields[field.name]?.assetValue
         else { return nil }
@@ -223,7 +223,7 @@ struct FileTransfers: EngineProcedure {
     /// Notes in the record's row which file of this machine it has. That is not an edit.
     private func setContent(_ content: ContentHash?, of row: TransferRow, _ asset: Asset) throws {
         guard let table = file.tablesByID[row.type], let zone = try zones.fetch(row.key.zone),
-            let field = table.fields.first(where: { $0.id == row.key.field }),
+            let field = table.field(row.key.field),
             let record = try table.row(named: row.key.name, in: zone.id, db)
         else { return }
         let pair = try ColumnPair(.asset(asset.stored(with: content)), of: field, in: zone.zoneID)

@@ -304,7 +304,7 @@ struct IncomingVersion {
         _ known: KnownVersion?
     ) {
         for former in table.fields {
-            guard let field = table.fields.first(where: { $0.id == former.successor }) else { continue }
+            guard let field = former.successor.flatMap(table.field) else { continue }
             func version(_ field: StoredField) -> FormerField {
                 let value = remote.fields[field.name]
                 let own = local.fields[field.name].map(\.base) ?? row?.fields[field.name]

@@ -131,7 +131,7 @@ struct ChangeTriggers {
     /// former field is copied to its successor, unless the same statement writes the successor.
     private func mirrorOfUpdate(_ field: StoredField) -> String {
         var statements = table.formers(of: field).map { mirror(field, to: $0, if: "true") }
-        if let successor = table.fields.first(where: { $0.id == field.successor }) {
+        if let successor = field.successor.flatMap(table.field) {
             let isUnchanged = successor.columns.map { "NEW.\($0) IS OLD.\($0)" }.joined(separator: " AND ")
             statements.append(mirror(field, to: successor, if: isUnchanged))
         }

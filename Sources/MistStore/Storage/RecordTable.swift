@@ -189,6 +189,9 @@ package struct RecordTable: Sendable {
 
     subscript(name: String) -> StoredField? { positions[name].map { fields[$0] } }
 
+    /// The field with a number; `nil` for one that only a newer program knows.
+    func field(_ id: FieldID) -> StoredField? { fields.first { $0.id == id } }
+
     /// The fields that hold a file. A field that holds a list of files is not among them: the store keeps no files of it.
     let assetFields: [StoredField]
 

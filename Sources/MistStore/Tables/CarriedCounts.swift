@@ -35,8 +35,7 @@ struct CarriedCounts: TableOwner {
         )
         var counts: [String: [CarriedCount]] = [:]
         for row in rows {
-            let number: FieldID = row["field"]
-            guard let field = table.fields.first(where: { $0.id == number }) else { continue }
+            guard let field = table.field(row["field"]) else { continue }
             let part = EditTimes.Part(
                 field: Checksum.of(name: field.name),
                 device: row["device"],

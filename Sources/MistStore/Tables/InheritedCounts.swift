@@ -29,8 +29,7 @@ struct InheritedCounts: TableOwner {
         )
         var counts: [String: InheritedCount] = [:]
         for row in rows {
-            let number: FieldID = row["field"]
-            guard let field = table.fields.first(where: { $0.id == number }) else { continue }
+            guard let field = table.field(row["field"]) else { continue }
             counts[field.name] = InheritedCount(device: row["device"], amount: row["amount"])
         }
         return counts

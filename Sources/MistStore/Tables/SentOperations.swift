@@ -166,8 +166,7 @@ extension SentOperations {
         try statement.bind([ColumnValue(record)])
         let cursor = try Row.fetchCursor(statement)
         while let found = try cursor.next() {
-            let number: FieldID = found[0]
-            guard let field = table.fields.first(where: { $0.id == number }) else { continue }
+            guard let field = table.field(found[0]) else { continue }
             var value = ColumnValue(sqliteStatement: statement.sqliteStatement, index: 1)
             if let sealing = field.sealing, value != .null {
                 value = (try? sealing.opened(value, of: try recordName(of: record))) ?? .null
