@@ -79,19 +79,28 @@ extension VersionMerge {
     /// Takes a new number if a version has a part of a counter under this file's number that this file has not written.
     ///
     /// - Parameters:
-    ///   - table: The table of the record.
+    ///   - row: The row of the record.
+    ///   - table: Its table.
     ///   - counters: The version that this file knew before, and its writes.
     ///   - version: The edit times of the version.
     /// - Throws: A `DatabaseError` when the file fails.
-    func noticeCopies(of table: RecordTable, _ counters: CounterHistory, in version: EditTimes) throws {
+    func noticeCopies(
+        of row: LocalRow,
+        _ table: RecordTable,
+        _ counters: CounterHistory,
+        in version: EditTimes
+    ) throws {
         guard !version.parts.isEmpty else { return }
         let device = try fileState.device
-        let isForeign = table.fields.contains { field in
+        let isForeign = try table.fields.contains { field in
             guard field.schema.merge == .counter, let theirs = version.part(of: field.name, device: device) else {
                 return false
             }
             let known = counters.known.part(of: field.name, device: device)
-            return theirs.sequence > known?.sequence ?? .min && !counters.writes.contains(theirs)
+            guard theirs.sequence > known?.sequence ?? .min, !counters.writes.contains(theirs) else { return false }
+            // What a former zone had of this device, and the known version has not, comes back in the parts of others.
+            let carried = try carriedCounts.counts(of: row.id, table)[field.name] ?? []
+            return !carried.contains { $0.part == theirs }
         }
         if isForeign { try fileState.setDevice(configuration.newDevice(), at: now) }
     }

@@ -152,8 +152,7 @@ extension PushReply {
         try movedRecords.keepInsert(of: row, table)
         if table.hasCounters {
             try inheritedCounts.forget(row, of: table.id)
-            let times = sent.times.flatMap { EditTimes($0) } ?? EditTimes()
-            try carriedCounts.forget(sentIn: times, row, of: table)
+            try carriedCounts.forget(sentIn: sent.times, row, of: table)
         }
         _ = try transfers.forgetReceipts(of: sent.name, in: zone.id)
         try parking.forget(sent.name, in: zone.id)

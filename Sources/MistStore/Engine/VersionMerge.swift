@@ -50,13 +50,7 @@ struct VersionMerge: EngineProcedure {
         )
         var version = IncomingVersion(record, of: table, in: zone)
         noteTimes(version.remote.times, ofVersion: ServiceTime(version.remote.modified))
-        if let row, !version.remote.times.parts.isEmpty {
-            // What a former zone had of this device, and the known version has not, comes back in the parts of others.
-            for counts in try carriedCounts.counts(of: row.id, table).values {
-                counters.writes += counts.map(\.part)
-            }
-            try noticeCopies(of: table, counters, in: version.remote.times)
-        }
+        if let row { try noticeCopies(of: row, table, counters, in: version.remote.times) }
         var local = try row.map { try localEdits(of: $0, table) } ?? LocalEdits()
         version.readFormerFields(of: table, row, local, known)
         if let row, known?.isDistrusted == true { try saveReplacedValues(of: row, local, version) }

@@ -2,6 +2,12 @@ import GRDB
 import MistKit
 import SQLiteTables
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// What other devices have added to counters in another copy of a moved record, and what is pending of it,
 /// `mist_carried`. An entry ends with the edit.
 struct CarriedCounts: TableOwner {
@@ -69,19 +75,22 @@ struct CarriedCounts: TableOwner {
     /// Forgets the amounts of a row that the service has stored.
     ///
     /// - Parameters:
-    ///   - times: The edit times that were sent.
+    ///   - bytes: The edit times that were sent.
     ///   - row: The row.
     ///   - table: Its table.
     /// - Throws: A `DatabaseError` when the file fails.
-    func forget(sentIn times: EditTimes, _ row: RecordRowID, of table: RecordTable) throws {
+    func forget(sentIn bytes: Data?, _ row: RecordRowID, of table: RecordTable) throws {
         let counts = try counts(of: row, table)
-        guard !counts.isEmpty else { return }
-        try forget(row, of: table.id)
+        // Hardly any record has some, so the bytes are read only here.
+        guard !counts.isEmpty, let times = bytes.flatMap({ EditTimes($0) }) else { return }
         for field in table.fields {
             for count in counts[field.name] ?? [] {
                 let sent = times.part(of: field.name, device: count.part.device)
-                guard count.part.sequence > sent?.sequence ?? .min else { continue }
-                try add(count, field.id, of: row, table.id)
+                guard let sent, sent.sequence >= count.part.sequence else { continue }
+                try db.run(
+                    "DELETE FROM mist_carried WHERE type = ? AND row = ? AND field = ? AND device = ?",
+                    [table.id, row, field.id, count.part.device]
+                )
             }
         }
     }
