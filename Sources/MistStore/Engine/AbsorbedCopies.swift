@@ -6,25 +6,19 @@ import SQLiteTables
 extension MovedRecords {
     /// What a row takes over from another copy of its record.
     enum Absorption {
-        /// Values of later edits, and what devices have added to counters.
-        case changes(of: Counting)
+        /// Values of later edits, and what all devices have added to counters.
+        case all
+        /// The same without what this device has added to counters: that is in the row, with what is pending.
+        case allButOwnCounts
         /// What this device has added to counters. The device that made the copy takes over the rest.
         case ownCounts
 
-        /// Devices that have added to counters.
-        enum Counting { case others, all }
-
-        func takes(_ field: StoredField) -> Bool {
-            switch self {
-            case .changes: true
-            case .ownCounts: field.schema.merge == .counter
-            }
-        }
+        func takes(_ field: StoredField) -> Bool { self != .ownCounts || field.schema.merge == .counter }
 
         func takesCounts(ofThisDevice isOwn: Bool) -> Bool {
             switch self {
-            case .changes(of: .all): true
-            case .changes(of: .others): !isOwn
+            case .all: true
+            case .allButOwnCounts: !isOwn
             case .ownCounts: isOwn
             }
         }

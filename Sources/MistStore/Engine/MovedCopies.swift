@@ -70,7 +70,7 @@ extension MovedRecords {
             try sentOperations.forget(name, in: base.zone)
             try keepInsert(of: row.id, table)
             let known = try knownVersions.fetch(named: name, in: zone.id)
-            try absorb(earlier, into: row, table, .changes(of: .all), over: known)
+            try absorb(earlier, into: row, table, .all, over: known)
             return true
         }
         return false
@@ -198,7 +198,7 @@ extension MovedRecords {
         guard let present = try table.row(named: row.name, in: zone.id, db) else {
             try table.place(row.id, in: zone.id, db)
             try bringNewChildren(of: row.name, from: row.zone, to: zone.id)
-            return Arrival(base: base, former: (earlier, row, isOwnMove ? .changes(of: .all) : .ownCounts))
+            return Arrival(base: base, former: (earlier, row, isOwnMove ? .all : .ownCounts))
         }
         try unite(row, base, table, with: present)
         return Arrival()
@@ -222,7 +222,7 @@ extension MovedRecords {
             version.times = version.times.adding(edit.carried.map(\.part))
             if let inherited = edit.inherited { version.times.set(inherited.part(of: name, known: version.times)) }
         }
-        try absorb(version, into: copy, table, .changes(of: .all), pending: local)
+        try absorb(version, into: copy, table, .all, pending: local)
         try forgetEdits(of: row.id, table)
         try table.delete(row.id, db)
         try bringNewChildren(of: row.name, from: row.zone, to: copy.zone)

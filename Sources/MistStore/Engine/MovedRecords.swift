@@ -110,8 +110,7 @@ extension MovedRecords {
         } else {
             let version = IncomingVersion(try files.adopted(record, table), of: table, in: zone)
             let base = known?.times ?? entry.times ?? EditTimes()
-            // This device's own counts are in the row, with what is pending.
-            try absorb(version.remote, into: row, table, .changes(of: .others), since: base)
+            try absorb(version.remote, into: row, table, .allButOwnCounts, since: base)
             if known != nil {
                 try knownVersions.store(
                     record,

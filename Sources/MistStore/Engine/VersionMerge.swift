@@ -29,7 +29,7 @@ struct VersionMerge: EngineProcedure {
         }
         try applyVersion(to: row, editedSince: former?.version ?? known)
         if let former, let row {
-            try movedRecords.absorb(former.values, into: row, table, .changes(of: .all))
+            try movedRecords.absorb(former.values, into: row, table, .all)
         }
     }
 
