@@ -127,10 +127,8 @@ private struct AbsorbedCopy {
         case .counter:
             change.counts = counts(in: name)
             let uncounted = pending[name].map(CounterParts.ownChange) ?? 0
-            let added = change.counts.reduce(uncounted) { $0.addingReportingOverflow($1.amount).partialValue }
-            if added != 0 {
-                change.value = .int64((present?.int64Value ?? 0).addingReportingOverflow(added).partialValue)
-            }
+            let added = change.counts.map(\.amount).reduce(uncounted, &+)
+            if added != 0 { change.value = .int64((present?.int64Value ?? 0) &+ added) }
             if !change.counts.isEmpty {
                 // A version with the time of an edit contains it, and the row's one contains none of the counts.
                 change.time = max(change.time, ServiceTime(own.time(of: name).milliseconds + 1))

@@ -55,7 +55,7 @@ struct InheritedCount: Hashable, Sendable {
             field: Checksum.of(name: name),
             device: device,
             sequence: CounterParts.sequence(after: before),
-            sum: (before?.sum ?? 0).addingReportingOverflow(amount).partialValue
+            sum: (before?.sum ?? 0) &+ amount
         )
     }
 }
@@ -78,13 +78,13 @@ enum CounterParts {
 
     /// The amount that an edit adds.
     static func change(by edit: PendingEdit) -> Int64 {
-        (edit.value?.int64Value ?? 0).subtractingReportingOverflow(edit.base?.int64Value ?? 0).partialValue
+        (edit.value?.int64Value ?? 0) &- (edit.base?.int64Value ?? 0)
     }
 
     /// What an edit adds beside the amounts that other devices send, too.
     static func ownChange(by edit: PendingEdit) -> Int64 {
         let shared = edit.carried.map(\.amount) + (edit.inherited.map { [$0.amount] } ?? [])
-        return shared.reduce(change(by: edit)) { $0.subtractingReportingOverflow($1).partialValue }
+        return shared.reduce(change(by: edit), &-)
     }
 
     /// The parts to send with the pending edit.
@@ -106,6 +106,7 @@ enum CounterParts {
         at time: Int64
     ) -> [EditTimes.Part] {
         let known = known.adding(edit.carried.map(\.part))
+        // One that the version has passed is not sent.
         var others = edit.carried.map(\.part).filter(known.parts.contains)
         if let inherited = edit.inherited { others.append(inherited.part(of: name, known: known)) }
         let rest = ownChange(by: edit)
@@ -127,7 +128,7 @@ enum CounterParts {
             field: field,
             device: device,
             sequence: max(time, latest.map { $0 &+ 1 } ?? time),
-            sum: before.addingReportingOverflow(change).partialValue
+            sum: before &+ change
         )
     }
 
@@ -137,10 +138,7 @@ enum CounterParts {
         return version.parts.filter { $0.field == field }.compactMap { part in
             let before = base.part(of: name, device: part.device)
             guard part.sequence > before?.sequence ?? .min else { return nil }
-            return CarriedCount(
-                part: part,
-                amount: part.sum.subtractingReportingOverflow(before?.sum ?? 0).partialValue
-            )
+            return CarriedCount(part: part, amount: part.sum &- (before?.sum ?? 0))
         }
     }
 
@@ -207,32 +205,34 @@ enum CounterParts {
             // A part that was carried is looked for as such, and a passed one cannot come any more.
             return history.known.part(of: name, device: write.device).map { $0.sequence < write.sequence } ?? true
         }
-        guard let inherited = edit.inherited else {
-            // Another copy has sent what was pending when the file was copied.
-            let common = history.devices.compactMap { device -> Int64? in
-                let known = history.known.part(of: name, device: device)
-                guard let theirs = version.part(of: name, device: device), !writes.contains(theirs),
-                    theirs.sequence == sequence(after: known)
-                else { return nil }
-                return theirs.sum.subtractingReportingOverflow(known?.sum ?? 0).partialValue
-            }
-            let own = stored(of: name, writes, history, in: version)
-            return StoredCount(
-                sum: (common + [carried.sum]).reduce(own.sum) { $0.addingReportingOverflow($1).partialValue },
-                isCertain: own.isCertain,
-                carried: carried.rest
-            )
-        }
-        writes.removeAll { $0.device == inherited.device }
+        if let inherited = edit.inherited { writes.removeAll { $0.device == inherited.device } }
         let own = stored(of: name, writes, history, in: version)
-        let common = stored(of: name, inherited, history, in: version)
-        let rest = inherited.amount.subtractingReportingOverflow(common.sum).partialValue
+        let common =
+            edit.inherited.map { stored(of: name, $0, history, in: version) }
+            ?? (sum: amountOfCopies(of: name, besides: writes, history, in: version), isCertain: true)
+        let rest = edit.inherited.map { InheritedCount(device: $0.device, amount: $0.amount &- common.sum) }
         return StoredCount(
-            sum: [common.sum, carried.sum].reduce(own.sum) { $0.addingReportingOverflow($1).partialValue },
+            sum: own.sum &+ common.sum &+ carried.sum,
             isCertain: own.isCertain && common.isCertain,
-            inherited: rest == 0 ? nil : InheritedCount(device: inherited.device, amount: rest),
+            inherited: rest?.amount == 0 ? nil : rest,
             carried: carried.rest
         )
+    }
+
+    /// What was pending when the file was copied, and another copy has sent.
+    private static func amountOfCopies(
+        of name: String,
+        besides writes: [EditTimes.Part],
+        _ history: CounterHistory,
+        in version: EditTimes
+    ) -> Int64 {
+        history.devices.reduce(0) { sum, device in
+            let known = history.known.part(of: name, device: device)
+            guard let theirs = version.part(of: name, device: device), !writes.contains(theirs),
+                theirs.sequence == sequence(after: known)
+            else { return sum }
+            return sum &+ theirs.sum &- (known?.sum ?? 0)
+        }
     }
 
     /// How much of the carried amounts a version contains. Each device counts on from its own latest part, wherever it
@@ -243,26 +243,18 @@ enum CounterParts {
         _ known: EditTimes,
         in version: EditTimes
     ) -> (sum: Int64, rest: [CarriedCount]) {
-        var result: (sum: Int64, rest: [CarriedCount]) = (0, [])
-        for count in counts {
-            var contained: Int64 = 0
-            if let theirs = version.part(of: name, device: count.part.device) {
-                let before = known.part(of: name, device: count.part.device)
-                if theirs.sequence >= count.part.sequence {
-                    contained = count.amount
-                } else if theirs.sequence > before?.sequence ?? .min {
-                    contained = theirs.sum.subtractingReportingOverflow(before?.sum ?? 0).partialValue
-                }
-                if theirs.sequence < count.part.sequence {
-                    let rest = count.amount.subtractingReportingOverflow(contained).partialValue
-                    result.rest.append(CarriedCount(part: count.part, amount: rest))
-                }
-            } else {
-                result.rest.append(count)
+        counts.reduce(into: (sum: 0, rest: [])) { result, count in
+            let theirs = version.part(of: name, device: count.part.device)
+            if let theirs, theirs.sequence >= count.part.sequence {
+                result.sum &+= count.amount
+                return
             }
-            result.sum = result.sum.addingReportingOverflow(contained).partialValue
+            let before = known.part(of: name, device: count.part.device)
+            let isLater = theirs.map { $0.sequence > before?.sequence ?? .min } ?? false
+            let contained = isLater ? (theirs?.sum ?? 0) &- (before?.sum ?? 0) : 0
+            result.sum &+= contained
+            result.rest.append(CarriedCount(part: count.part, amount: count.amount &- contained))
         }
-        return result
     }
 
     /// How much of an inherited amount a version contains. A later part under the former number was written by a copy:
@@ -278,7 +270,7 @@ enum CounterParts {
         guard let theirs = version.part(of: name, device: inherited.device),
             theirs.sequence > known?.sequence ?? .min
         else { return (0, true) }
-        let amount = theirs.sum.subtractingReportingOverflow(known?.sum ?? 0).partialValue
+        let amount = theirs.sum &- (known?.sum ?? 0)
         if history.writes.contains(theirs) { return (amount, true) }
         let isSame = theirs.sequence != sequence(after: known) || amount == inherited.amount
         return (inherited.amount, isSame)
@@ -293,7 +285,7 @@ enum CounterParts {
         let field = Checksum.of(name: name)
         func amount(of write: EditTimes.Part) -> Int64 {
             let before = history.known.part(of: name, device: write.device)?.sum ?? 0
-            return write.sum.subtractingReportingOverflow(before).partialValue
+            return write.sum &- before
         }
         if let write = writes.filter(version.parts.contains).max(by: { $0.sequence < $1.sequence }) {
             return (amount(of: write), true)
