@@ -213,12 +213,3 @@ enum ClockCheck {
     /// - Returns: Whether it was.
     static func isSetBack(from latest: MachineTime, to now: MachineTime) -> Bool { now - latest < -tolerance }
 }
-
-extension Duration {
-    /// Whole milliseconds, as many as 64 bits have.
-    var milliseconds: Int64 {
-        let (seconds, overflow) = components.seconds.multipliedReportingOverflow(by: 1000)
-        guard !overflow else { return components.seconds > 0 ? .max / 4 : .min / 4 }
-        return min(max(seconds, .min / 4), .max / 4) + components.attoseconds / 1_000_000_000_000_000
-    }
-}

@@ -16,3 +16,12 @@ package struct MachineTime: TypedNumber {
     /// The milliseconds between two times.
     package static func - (later: MachineTime, earlier: MachineTime) -> Int64 { later.rawValue - earlier.rawValue }
 }
+
+extension Duration {
+    /// Whole milliseconds, as many as 64 bits have.
+    package var milliseconds: Int64 {
+        let (seconds, overflow) = components.seconds.multipliedReportingOverflow(by: 1000)
+        guard !overflow else { return components.seconds > 0 ? .max / 4 : .min / 4 }
+        return min(max(seconds, .min / 4), .max / 4) + components.attoseconds / 1_000_000_000_000_000
+    }
+}

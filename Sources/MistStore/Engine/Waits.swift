@@ -55,9 +55,3 @@ extension CloudKitError {
         if case .record(let name)? = item { name } else { nil }
     }
 }
-
-extension Duration {
-    fileprivate var milliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
-    }
-}
