@@ -565,7 +565,11 @@ let package = Package(
                 path: "Tests/QueueCrashes"
             ),
             // Random numbers that a seed repeats, and the folder of test data.
-            .target(name: "TestSupport", path: "Tests/TestSupport"),
+            .target(
+                name: "TestSupport",
+                dependencies: [.product(name: "Logging", package: "swift-log")],
+                path: "Tests/TestSupport"
+            ),
             // The requests and comparisons that the tests of all transports share.
             .target(
                 name: "OpenAPISwiftTransportSupport",

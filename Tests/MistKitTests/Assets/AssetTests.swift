@@ -5,6 +5,7 @@ import MistKit
 import MistTesting
 import OpenAPISwiftRuntime
 import Synchronization
+import TestSupport
 import Testing
 
 /// Uploads and downloads of assets, against the emulator.

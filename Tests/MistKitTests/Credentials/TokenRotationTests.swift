@@ -4,6 +4,7 @@ import HTTPTypes
 import MistTesting
 import OpenAPISwiftRuntime
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import MistKit

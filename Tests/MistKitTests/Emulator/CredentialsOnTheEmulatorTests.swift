@@ -4,6 +4,7 @@ import Logging
 import MistKit
 import MistTesting
 import OpenAPISwiftRuntime
+import TestSupport
 import Testing
 
 /// The emulator verifies the client's credentials.

@@ -3,6 +3,7 @@ import HTTPTypes
 import Logging
 import MistTesting
 import OpenAPISwiftRuntime
+import TestSupport
 import Testing
 
 @testable import MistKit

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import OpenAPISwiftRuntime
+import TestSupport
 import Testing
 
 @testable import MistKit

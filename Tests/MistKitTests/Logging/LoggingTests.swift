@@ -2,6 +2,7 @@ import HTTPTypes
 import Logging
 import MistTesting
 import OpenAPISwiftRuntime
+import TestSupport
 import Testing
 
 @testable import MistKit

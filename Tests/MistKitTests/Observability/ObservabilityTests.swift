@@ -6,6 +6,7 @@ import Logging
 import MetricsTestKit
 import MistTesting
 import OpenAPISwiftRuntime
+import TestSupport
 import Testing
 import Tracing
 

@@ -1,4 +1,5 @@
 import MistTesting
+import TestSupport
 import Testing
 
 @testable import MistKit

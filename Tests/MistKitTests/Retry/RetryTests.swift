@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import MistTesting
 import OpenAPISwiftRuntime
+import TestSupport
 import Testing
 
 @testable import MistKit

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import MistKit
 import OpenAPISwiftRuntime
+import TestSupport
 
 /// A service over a fake transport.
 func fakeService(

@@ -25,12 +25,12 @@ struct SyncObserverTests {
 
     /// A store with a record that is sent and one that the service refuses. It synchronises twice, the second time
     /// without the service.
-    private func synchronise(_ log: RecordedLines, _ tracer: InMemoryTracer) async throws {
+    private func synchronise(_ log: RecordedLog, _ tracer: InMemoryTracer) async throws {
         try await withCloudKitEmulator { emulator in
             try await inTemporaryFolder { folder in
                 var configuration = StoreConfiguration()
                 configuration.tracer = tracer
-                configuration.logger = log.logger
+                configuration.logger = log.logger(level: .debug)
                 let service = InterruptedService(emulator.service(as: .user))
                 let store = try MistStore(
                     at: folder,
@@ -52,7 +52,7 @@ struct SyncObserverTests {
     }
 
     @Test func cyclesAndRequestsAreReported() async throws {
-        let (log, tracer, metrics) = (RecordedLines(), InMemoryTracer(), TestMetrics())
+        let (log, tracer, metrics) = (RecordedLog(), InMemoryTracer(), TestMetrics())
         try await withMetricsFactory(metrics) { try await synchronise(log, tracer) }
         let counters = metrics.counters.map { counter in
             "\(counter.label) \(counter.dimensions.map { "\($0)=\($1)" }.joined(separator: " ")): \(counter.totalValue)"
@@ -77,7 +77,7 @@ struct SyncObserverTests {
     }
 
     @Test func cyclesAreSpansAndRequestsAreSpansBelowThem() async throws {
-        let (log, tracer) = (RecordedLines(), InMemoryTracer())
+        let (log, tracer) = (RecordedLog(), InMemoryTracer())
         try await synchronise(log, tracer)
         #expect(tracer.activeSpans.isEmpty)
         let spans = tracer.finishedSpans.filter { $0.operationName.hasPrefix("MistStore") }
@@ -98,7 +98,7 @@ struct SyncObserverTests {
     }
 
     @Test func logLinesTellCountsAndNoValues() async throws {
-        let (log, tracer) = (RecordedLines(), InMemoryTracer())
+        let (log, tracer) = (RecordedLog(), InMemoryTracer())
         try await synchronise(log, tracer)
         let lines = log.lines.filter { $0.contains("MistStore") }
         #expect(lines.count { $0.hasPrefix("debug MistStore synchronised") } == 4)
@@ -136,35 +136,5 @@ private final class InterruptedService: SyncService {
     func send(_ request: SyncRequest, to scope: DatabaseScope) async throws -> SyncReply {
         if isInterrupted.load(ordering: .relaxed) { throw CloudKitError.broken(mayHaveBeenDone: false) }
         return try await service.send(request, to: scope)
-    }
-}
-
-/// Keeps all lines of a logger, with their metadata.
-private final class RecordedLines: Sendable {
-    private let recorded = Mutex<[String]>([])
-
-    var lines: [String] { recorded.withLock { $0 } }
-
-    var logger: Logger {
-        var logger = Logger(label: "test") { _ in Handler(log: self) }
-        logger.logLevel = .debug
-        return logger
-    }
-
-    private struct Handler: LogHandler {
-        let log: RecordedLines
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.debug
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            let details = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-            let line = (["\(event.level)", "\(event.message)"] + details).joined(separator: " ")
-            log.recorded.withLock { $0.append(line) }
-        }
     }
 }

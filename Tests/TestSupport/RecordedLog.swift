@@ -1,13 +1,15 @@
-import Logging
+package import Logging
 import Synchronization
 
 /// Keeps all lines of a logger, with their metadata.
-final class RecordedLog: Sendable {
+package final class RecordedLog: Sendable {
     private let recorded = Mutex<[String]>([])
 
-    var lines: [String] { recorded.withLock { $0 } }
+    package init() {}
 
-    func logger(level: Logger.Level = .trace) -> Logger {
+    package var lines: [String] { recorded.withLock { $0 } }
+
+    package func logger(level: Logger.Level = .trace) -> Logger {
         var logger = Logger(label: "test") { _ in Handler(log: self) }
         logger.logLevel = level
         return logger
