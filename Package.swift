@@ -564,6 +564,17 @@ let package = Package(
                 dependencies: ["MistMutationQueue", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")],
                 path: "Tests/QueueCrashes"
             ),
+            // Both simulations as programs, for Scripts/simulate-sync and Scripts/simulate-queue.
+            .executableTarget(
+                name: "SyncSimulations",
+                dependencies: ["MistKit", "MistStore", "MistTesting"],
+                path: "Fuzz/SyncSimulations"
+            ),
+            .executableTarget(
+                name: "QueueSimulations",
+                dependencies: ["MutationQueueSimulation"],
+                path: "Fuzz/QueueSimulations"
+            ),
             // Random numbers that a seed repeats, and the folder of test data.
             .target(
                 name: "TestSupport",

@@ -3,9 +3,13 @@ import MistKit
 import MistModels
 import MistStore
 import MistTesting
+import TestSupport
 import Testing
 
 /// A promise of the store: devices agree with the service, and nothing is lost, whatever faults occur.
+///
+/// These are a few seeds of each kind, because without optimisation they take long. `Scripts/check-simulations` runs 300
+/// in an optimised build.
 struct SimulationTests {
     /// The number of seeds that each test runs, if `MISTKIT_SIMULATIONS` sets it.
     private static let count = ProcessInfo.processInfo.environment["MISTKIT_SIMULATIONS"].flatMap { UInt64($0) }
@@ -14,8 +18,6 @@ struct SimulationTests {
 
     /// Runs a simulation with each seed.
     ///
-    /// A run never waits, and the other tests share a few threads with it. So it lets them go on after each seed; without
-    /// that, tests of a socket reach their time limits on a machine of two processors.
     /// - Returns: The counts of each run.
     @discardableResult
     private func run(
@@ -25,32 +27,28 @@ struct SimulationTests {
     ) async throws -> [SimulationCounts] {
         var simulation = simulation
         change(&simulation)
-        var counts: [SimulationCounts] = []
-        for seed in Self.start..<Self.start + (Self.count ?? usualCount) {
-            counts.append(try simulation.run(seed: seed))
-            await Task.yield()
-        }
-        return counts
+        let seeds = Self.start..<Self.start + (Self.count ?? usualCount)
+        return try await onOwnThread { [simulation] in try seeds.map { try simulation.run(seed: $0) } }
     }
 
     @Test func devicesAgreeWithoutFaults() async throws {
-        try await run(10) { $0.faults = .none }
+        try await run(3) { $0.faults = .none }
     }
 
     @Test func devicesAgreeAfterFaultsOfTheNetworkAndCrashes() async throws {
-        let counts = try await run(110) { $0.faults = .network }
+        let counts = try await run(20) { $0.faults = .network }
         // The runs include families that are sent as a whole. A small number of seeds may have no family that fails.
-        guard counts.count >= 100 else { return }
+        guard counts.count >= 20 else { return }
         #expect(counts.contains { $0.atomicRequests > 0 })
         #expect(counts.contains { $0.atomicFailures > 0 })
     }
 
     @Test func devicesAgreeWithAZoneForEachRoot() async throws {
-        try await run(25) {
+        try await run(5) {
             $0.zones = .perRoot
             $0.faults = .network
         }
-        try await run(25) {
+        try await run(5) {
             $0.zones = .perRoot
             $0.faults = .all
             $0.faults.purge = 0.01
@@ -61,7 +59,7 @@ struct SimulationTests {
     func devicesAgreeAboutMoves() async throws {
         let simulation = SyncSimulation(records: [Branch.self, Book.self])
         for faults in [SimulationFaults.network, .all, .wrongClocks] {
-            let counts = try await run(8, simulation) {
+            let counts = try await run(3, simulation) {
                 $0.zones = .perRoot
                 $0.moves = 0.2
                 $0.faults = faults
@@ -74,7 +72,7 @@ struct SimulationTests {
     @Test("28, P4. Devices agree where other users sign in, who get no record and give none")
     func devicesAgreeWithOtherSessions() async throws {
         for faults in [SimulationFaults.network, .all] {
-            let counts = try await run(8) {
+            let counts = try await run(3) {
                 $0.faults = faults
                 $0.faults.otherSession = 0.05
             }
@@ -88,7 +86,7 @@ struct SimulationTests {
             var simulation = AccountSimulation()
             simulation.joinsRecordsMadeSignedOut = joins
             var counts = AccountCounts()
-            for seed in Self.start..<Self.start + (Self.count ?? 3) { counts += try await simulation.run(seed: seed) }
+            for seed in Self.start..<Self.start + (Self.count ?? 1) { counts += try await simulation.run(seed: seed) }
             #expect(counts.crashes > 0)
             #expect((counts.joined > 0) == joins)
         }
@@ -97,11 +95,11 @@ struct SimulationTests {
     /// A public database has no change feed: changed records are found by their modification time, and deletes by
     /// missing names.
     @Test func devicesAgreeAboutAPublicDatabase() async throws {
-        try await run(25) {
+        try await run(5) {
             $0.scope = .public
             $0.faults = .network
         }
-        try await run(25) {
+        try await run(5) {
             $0.scope = .public
             $0.faults = .all
         }
@@ -109,18 +107,18 @@ struct SimulationTests {
 
     @Test func devicesAgreeWhereSingleRecordsAreNotDelivered() async throws {
         for scope in [DatabaseScope.private, .public] {
-            let counts = try await run(15) {
+            let counts = try await run(5) {
                 $0.scope = scope
                 $0.faults = .network
                 $0.faults.undeliveredRecord = 0.2
             }
-            guard counts.count >= 15 else { continue }
+            guard counts.count >= 5 else { continue }
             #expect(counts.contains { $0.undeliveredRecords > 0 })
         }
     }
 
     @Test func devicesAgreeWithWrongClocksAndPurgedZones() async throws {
-        try await run(120) { $0.faults = .all }
+        try await run(20) { $0.faults = .all }
     }
 
     @Test("44. Devices agree where a type is fetched first")
@@ -129,7 +127,7 @@ struct SimulationTests {
         configuration.fetchFirst = [Book.self]
         let simulation = SyncSimulation(records: [Shelf.self, Book.self], configuration: configuration)
         for zones in [ZoneLayout.single("Records"), .perRoot] {
-            try await run(20, simulation) {
+            try await run(4, simulation) {
                 $0.zones = zones
                 $0.faults = .all
                 $0.faults.purge = 0.01
@@ -139,7 +137,7 @@ struct SimulationTests {
 
     @Test("41, P2. Devices agree with copies of their files that are noticed with pending edits")
     func devicesAgreeWithNoticedCopies() async throws {
-        for (scope, count) in [(DatabaseScope.private, 40), (.public, 20)] {
+        for (scope, count) in [(DatabaseScope.private, 8), (.public, 4)] {
             let counts = try await run(UInt64(count)) {
                 $0.scope = scope
                 $0.faults = .network
@@ -156,7 +154,7 @@ struct SimulationTests {
         for (scope, faults) in [
             (DatabaseScope.private, SimulationFaults.network), (.private, .all), (.public, .network),
         ] {
-            let counts = try await run(10, simulation) {
+            let counts = try await run(3, simulation) {
                 $0.scope = scope
                 $0.faults = faults
             }
@@ -168,19 +166,19 @@ struct SimulationTests {
 
     /// Seeds that failed in the past. 4669: the lookup of a record in a deleted zone was repeated without end.
     @Test(arguments: [UInt64(4669)])
-    func devicesAgreeWhereTheyDidNot(seed: UInt64) throws {
+    func devicesAgreeWhereTheyDidNot(seed: UInt64) async throws {
         var simulation = SyncSimulation(records: [Shelf.self, Book.self])
         simulation.faults = .all
-        try simulation.run(seed: seed)
+        _ = try await onOwnThread { [simulation] in try simulation.run(seed: seed) }
     }
 
     /// Seeds that failed in the past. 6: after a lost response, a followed query fetched the record, and then nothing
     /// was sent any more.
     @Test(arguments: [UInt64(6)])
-    func devicesAgreeAboutAPublicDatabaseWhereTheyDidNot(seed: UInt64) throws {
+    func devicesAgreeAboutAPublicDatabaseWhereTheyDidNot(seed: UInt64) async throws {
         var simulation = SyncSimulation(records: [Shelf.self, Book.self])
         simulation.scope = .public
-        try simulation.run(seed: seed)
+        _ = try await onOwnThread { [simulation] in try simulation.run(seed: seed) }
     }
 
     @Test func devicesAgreeWithoutEditTimesOfFields() async throws {
@@ -188,7 +186,7 @@ struct SimulationTests {
         configuration.setEditTimes(.ofRecord, of: Shelf.self)
         configuration.setEditTimes(.ofRecord, of: Page.self)
         let simulation = SyncSimulation(records: [Shelf.self, Page.self], configuration: configuration)
-        try await run(20, simulation) { $0.faults = .all }
+        try await run(4, simulation) { $0.faults = .all }
     }
 }
 

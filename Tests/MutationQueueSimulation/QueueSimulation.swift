@@ -21,6 +21,7 @@ package struct QueueSimulation {
     /// - Parameter seed: Decides what happens.
     /// - Returns: The counts of what happened.
     /// - Throws: The first difference from the model, with the story that led to it.
+    @discardableResult
     package func run(seed: UInt64) throws -> QueueSimulationCounts {
         let folder = FileManager.default.temporaryDirectory.appending(path: "queue-simulation-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
