@@ -369,9 +369,11 @@ extension MistStore {
             }
             try note(open: place, removing: isRemoval ? former.place : nil, user: user)
         } catch {
-            try file?.close(because: .accountChanged)
-            let loop = try Self.loop(service, former.place, former.file, publicFile, configuration)
-            open.withLock { $0.loop = loop }
+            // Of several errors the first one says what is wrong.
+            try? file?.close(because: .accountChanged)
+            if let loop = try? Self.loop(service, former.place, former.file, publicFile, configuration) {
+                open.withLock { $0.loop = loop }
+            }
             throw error
         }
         try former.file.close(because: .accountChanged)
