@@ -65,23 +65,6 @@ enum MutationAction: Hashable, Sendable {
     case pause(MutationPause.Reason, for: Duration?, message: String)
 }
 
-/// The waits between attempts.
-struct BackOff: Hashable, Sendable {
-    var shortest = Duration.seconds(1)
-    var longest = Duration.seconds(300)
-
-    /// The wait after an attempt, in milliseconds: random, up to a limit that doubles with each attempt.
-    ///
-    /// - Parameters:
-    ///   - attempt: The number of the attempt, from 1.
-    ///   - random: A random number from 0 up to 1.
-    /// - Returns: The wait.
-    func wait(after attempt: Int, random: Double) -> Int64 {
-        let doubled = Double(shortest.milliseconds) * Double(1 << min(max(attempt - 1, 0), 40))
-        return Int64(min(doubled, Double(longest.milliseconds)) * random)
-    }
-}
-
 extension MutationProgress {
     /// Decides what follows from an event.
     ///

@@ -34,8 +34,7 @@ extension EngineProcedure {
 
     /// A random wait in milliseconds: up to a second, two, four, … at most five minutes.
     func backoff(after failures: Int64) -> Int64 {
-        let most = min(Double(300_000), 1000 * Double(1 << min(failures, 20)))
-        return Int64(configuration.random() * most) + 1
+        BackOff().wait(after: Int(min(failures, 40)) + 1, random: configuration.random()) + 1
     }
 }
 
