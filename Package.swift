@@ -415,8 +415,9 @@ let package = Package(
                 "MistStore",
                 [
                     "CloudKitEmulator", "CloudKitEmulatorServer", "CloudKitModel", "CloudKitSchema",
-                    "CloudKitWebServices", "MistKit", "MistModels", "MistTesting", "OpenAPISwiftRuntime",
-                    "ProcessLeases", "SQLiteTables", "StoreCrashes", "StreamingJSON", "TestSupport",
+                    "CloudKitWebServices", "MistKit", "MistModels", "MistMutationQueue", "MistTesting",
+                    "OpenAPISwiftRuntime", "ProcessLeases", "SQLiteTables", "StoreCrashes", "StreamingJSON",
+                    "TestSupport",
                 ]
             ),
             (

@@ -32,11 +32,12 @@ extension MutationQueue {
     public func run() async throws {
         var failures = 0
         while true {
+            var drain = MutationDrain()
             do {
-                var drain = MutationDrain()
                 try await send(untilIdle: false, &drain)
             } catch let error as MutationQueueError where [.busy, .full].contains(error.code) {
-                failures += 1
+                // A file that has taken a step in between has recovered.
+                failures = drain.attempts == 0 ? failures + 1 : 1
                 observer.storageFailed(error)
                 let wait = BackOff().wait(after: failures, random: configuration.random())
                 try await Task.sleep(for: .milliseconds(wait + 100))
@@ -181,7 +182,10 @@ extension MutationQueue {
                 attempts.state.withLock { $0.underWay = [:] }
                 continue
             case .wait(let time) where attempts.areDone:
-                if engine.lease.isHeld { await release(cancelling: [], isDone: true) }
+                if engine.lease.isHeld {
+                    await release(cancelling: [], isDone: true)
+                    observer.note(try await read { [self] db in try status(in: db) })
+                }
                 if untilIdle, time.map({ $0 > now }) ?? true { return }
                 await attempts.wakes.wait(wait(until: time, now))
             case .wait, .busy:

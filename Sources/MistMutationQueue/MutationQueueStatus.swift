@@ -68,6 +68,9 @@ public struct MutationDrain: Hashable, Sendable {
     public internal(set) var failed = 0
     /// The state of the queue at the end. What is left waits for its time, for the program, or for the end of a pause.
     public internal(set) var status = MutationQueueStatus()
+
+    /// The number of attempts that ended.
+    var attempts: Int { sent + postponed + failed }
 }
 
 /// The present value of something in a queue at once, then another after each commit that changes it.

@@ -12,6 +12,8 @@ struct QueueObserver: Sendable {
         static let attempts = "mutation.queue.attempts"
         static let attemptDuration = "mutation.queue.attempt.duration"
         static let pauses = "mutation.queue.pauses"
+        static let mutations = "mutation.queue.mutations"
+        static let age = "mutation.queue.age"
     }
 
     private let queue: String
@@ -60,6 +62,17 @@ struct QueueObserver: Sendable {
             Counter(label: Name.pauses, dimensions: [("queue", queue), ("reason", pause.reason.rawValue)]).increment()
             logger.notice("The mutation queue pauses", metadata: ["queue": "\(queue)", "reason": "\(pause.reason)"])
         }
+    }
+
+    /// Reports what is left, when nothing more can be sent now: the mutations by state, and the age of the oldest one in
+    /// seconds.
+    func note(_ status: MutationQueueStatus) {
+        for (state, count) in [
+            (MutationState.waiting, status.waiting), (.failed, status.failed), (.unreadable, status.unreadable),
+        ] {
+            Gauge(label: Name.mutations, dimensions: [("queue", queue), ("state", state.rawValue)]).record(count)
+        }
+        Gauge(label: Name.age, dimensions: [("queue", queue)]).record(Double(status.age.milliseconds) / 1000)
     }
 
     /// Reports that the file did not take a step.
