@@ -60,6 +60,22 @@ let package = Package(
             ],
             exclude: ["openapi-config.yaml", "openapi.yaml"]
         ),
+        // Mutations that a queue sends, beside a bare loop of the generated client.
+        .executableTarget(
+            name: "QueueBenchmarks",
+            dependencies: [
+                .product(name: "MistMutationQueue", package: "MistKit"),
+                .product(name: "OpenAPISwiftAsyncHTTPClient", package: "MistKit"),
+                .product(name: "OpenAPISwiftHummingbird", package: "MistKit"),
+                .product(name: "OpenAPISwiftRuntime", package: "MistKit"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            exclude: ["openapi-config.yaml", "openapi.yaml"]
+        ),
         // A hundred thousand records of an emulator, beside the same loop in Python.
         .executableTarget(
             name: "RecordStreams",
