@@ -60,7 +60,6 @@ struct Main {
                 default: ("network", .network)
                 }
             simulation.faults = faults
-            if kind == .moves || kind == .all { simulation.faults.massDeletion = 0 }
             if kind == .sessions || kind == .all { simulation.faults.otherSession = 0.05 }
             do {
                 counts += try simulation.run(seed: seed)

@@ -63,7 +63,6 @@ struct SimulationTests {
                 $0.zones = .perRoot
                 $0.moves = 0.2
                 $0.faults = faults
-                $0.faults.massDeletion = 0
             }
             #expect(counts.contains { $0.moves > 0 })
         }

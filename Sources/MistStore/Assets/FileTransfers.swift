@@ -63,13 +63,23 @@ package enum FileTransferEnd: Sendable {
 enum TransferOutcome: Hashable {
     /// It is tried again after a wait.
     case later
-    /// The record waits for an edit: the file cannot be sent as it is.
+    /// The record waits for an edit: the file cannot be sent as it is, or a copy cannot get it.
     case park
     /// The record has no such file any more. Its changes are fetched anyway.
     case drop
 
-    static func of(_ error: CloudKitError, _ direction: TransferKey.Direction) -> TransferOutcome {
+    /// Decides on a failure.
+    ///
+    /// - Parameters:
+    ///   - error: The failure.
+    ///   - direction: The direction of the transfer.
+    ///   - isOfCopy: Whether the file is that of a record which was moved, and whose copy waits for it.
+    /// - Returns: The decision.
+    static func of(_ error: CloudKitError, _ direction: TransferKey.Direction, isOfCopy: Bool) -> TransferOutcome {
         switch (direction, error.code) {
+        case (.download, .notFound) where isOfCopy: .park
+        // The changes that are fetched anyway name the other file.
+        case (.download, .conflict) where isOfCopy: .later
         case (.upload, .localData), (.upload, .limitExceeded), (.upload, .badRequest), (.upload, .invalidArgument),
             (.upload, .accessDenied):
             .park
@@ -156,10 +166,11 @@ struct FileTransfers: EngineProcedure {
             try transfers.forget(row.key)
             return nil
         }
+        let former = row.key.direction == .download ? try formerZone(of: row, table) : nil
         var transfer = FileTransfer(
             key: row.key,
             type: row.type,
-            zoneID: zone.zoneID,
+            zoneID: former?.zoneID ?? zone.zoneID,
             recordType: table.recordType,
             fieldName: field.name,
             asset: present,
@@ -220,6 +231,15 @@ struct FileTransfers: EngineProcedure {
         return (asset, field, table, zone)
     }
 
+    /// The zone in which the service has the record, if that is not the one of the row: the copy of a moved record has to
+    /// be sent first.
+    private func formerZone(of row: TransferRow, _ table: RecordTable) throws -> StoredZone? {
+        guard try !knownVersions.isAcknowledged(row.key.name, in: row.key.zone),
+            let record = try table.row(named: row.key.name, in: row.key.zone, db)
+        else { return nil }
+        return try movedRecords.former(of: record, table).flatMap { try zones.fetch($0.zone) }
+    }
+
     /// Notes in the record's row which file of this machine it has. That is not an edit.
     private func setContent(_ content: ContentHash?, of row: TransferRow, _ asset: Asset) throws {
         guard let table = file.tablesByID[row.type], let zone = try zones.fetch(row.key.zone),
@@ -258,7 +278,7 @@ struct FileTransfers: EngineProcedure {
         // Another process has taken over meanwhile, and transfers another file of the field.
         guard transfer.isTransfer(of: row) else { return }
         // The record may have another file by now.
-        guard let (asset, _, _, _) = try asset(of: row) else { return try transfers.forget(key) }
+        guard let (asset, _, table, _) = try asset(of: row) else { return try transfers.forget(key) }
         switch end {
         case .uploaded(let uploaded):
             guard let content = ContentHash(rawValue: row.file) else { return try transfers.forget(key) }
@@ -276,7 +296,8 @@ struct FileTransfers: EngineProcedure {
             try setContent(received.content, of: row, asset)
             try transfers.forget(key)
         case .failed(let error):
-            switch TransferOutcome.of(error, key.direction) {
+            let isOfCopy = try key.direction == .download && formerZone(of: row, table) != nil
+            switch TransferOutcome.of(error, key.direction, isOfCopy: isOfCopy) {
             case .later:
                 let wait = delay(after: row.attempts, error)
                 try transfers.delay(key, until: now + wait, because: error.description)
@@ -308,7 +329,8 @@ extension FileTransfers {
     ///   - edits: The edits to be sent.
     ///   - isCreate: Whether all fields are sent.
     ///   - zone: Its zone.
-    /// - Returns: Whether all files are uploaded. Of those that are not, the upload is noted.
+    /// - Returns: Whether all files are uploaded. Of those that are not, the upload is noted, or the download of a file
+    ///   that is not here.
     /// - Throws: A `DatabaseError` when the file fails.
     func prepare(
         _ row: inout LocalRow,
@@ -323,7 +345,16 @@ extension FileTransfers {
             guard isCreate || edit != nil, let asset = row.fields[field.name]?.assetValue else { continue }
             // The service has the file in this field already.
             if !isCreate, asset.fileChecksum != nil, edit?.base.isSame(as: .asset(asset)) == true { continue }
-            guard let content = try asset.content ?? contents.content(of: asset), asset.receipt == nil else { continue }
+            guard asset.receipt == nil else { continue }
+            guard let content = try asset.content ?? contents.content(of: asset) else {
+                // A record that follows a moved one has its file in the former zone, and perhaps not here.
+                if isCreate, try movedRecords.former(of: row, table) != nil,
+                    try transfers.wantDownload(of: field, row, table)
+                {
+                    readiness = .waiting
+                }
+                continue
+            }
             let key = TransferKey(direction: .upload, zone: zone.id, name: row.name, field: field.id)
             if let uploaded = try transfers.uploaded(key, content) {
                 row.fields[field.name] = .asset(uploaded)

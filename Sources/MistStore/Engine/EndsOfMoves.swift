@@ -32,12 +32,19 @@ extension MovedRecords {
     }
 
     /// Ends the move of a row that was removed here: the delete concerns the old record, too.
+    ///
+    /// Where the copy is deleted, the delete of the old record is a part of the move: it needs no permission, and is not
+    /// taken back with that of the copy. Otherwise the record would be in two zones.
     func end(orphan entry: Moves.Entry) throws {
         try moves.forget(entry)
         guard let known = try knownVersions.fetch(named: entry.name, in: entry.zone), known.row == entry.row else {
             return
         }
-        try tombstones.insert(known.id)
+        if try tombstones.deletes(entry.name, of: entry.type, outside: entry.zone, in: scope) {
+            try tombstones.insertOfMove(known.id, depth: entry.depth)
+        } else {
+            try tombstones.insert(known.id)
+        }
         try knownVersions.forget(known.id)
     }
 

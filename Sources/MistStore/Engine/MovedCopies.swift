@@ -26,7 +26,7 @@ extension MovedRecords {
             guard let base = try version(of: row, table), try self.creation(of: base, row, table) == creation,
                 try self.move(of: row, base, table).map({ $0 < move }) ?? true
             else { continue }
-            return try adopt(row, base, table, into: zone, from: from)
+            return try adopt(row, base, table, into: zone, from: from, movedAt: move)
         }
         return nil
     }
@@ -77,9 +77,9 @@ extension MovedRecords {
     }
 
     /// Whether this device has made a copy.
-    private func isOwnCopy(_ version: KnownVersion) throws -> Bool {
-        try version.times.move.map { try fileState.devices.contains($0.device) } ?? false
-    }
+    private func isOwnCopy(_ version: KnownVersion) throws -> Bool { try version.times.move.map(isOwn) ?? false }
+
+    private func isOwn(_ move: EditTime) throws -> Bool { try fileState.devices.contains(move.device) }
 
     /// Whether the service has refused the create of a copy, so that it does not have the copy.
     private func isRefused(_ copy: KnownVersion) throws -> Bool {
@@ -88,6 +88,9 @@ extension MovedRecords {
 
     /// Whether a version is of a record of which this file has a later copy in another zone: its delete is only a matter
     /// of time, and the device that made the copy takes over what is changed in it meanwhile.
+    ///
+    /// Where this device has made the copy, and the delete of the old record was taken back with that of the copy, it is
+    /// deleted again.
     func isSuperseded(_ record: Record, named name: String, _ table: RecordTable, in zone: StoredZone) throws -> Bool {
         guard scope == .private, try !transaction.isOnly(zone.id),
             case .bytes(let data)? = record.fields[EditTimes.fieldName]?.plain
@@ -95,15 +98,21 @@ extension MovedRecords {
         let rows = try others(named: name, than: zone.id, table)
         guard !rows.isEmpty, let times = EditTimes(data),
             let creation = times.creation ?? record.created?.time?.creation,
-            try knownVersions.fetch(named: name, in: zone.id) == nil, try tombstones.created(name, in: zone.id) == nil,
-            try table.row(named: name, in: zone.id, db) == nil
+            try tombstones.created(name, in: zone.id) == nil, try table.row(named: name, in: zone.id, db) == nil
         else { return false }
-        return try rows.contains { row in
+        let known = try knownVersions.fetch(named: name, in: zone.id)
+        guard known?.hasRow != true else { return false }
+        for row in rows {
             guard let base = try version(of: row, table), base.creation == creation,
-                let move = try move(of: row, base, table)
-            else { return false }
-            return times.isMoved(before: move)
+                let move = try move(of: row, base, table), times.isMoved(before: move)
+            else { continue }
+            if let known {
+                if try isOwn(move) { try tombstones.insertOfMove(known.id, depth: 0) }
+                try knownVersions.forget(known.id)
+            }
+            return true
         }
+        return false
     }
 
     /// When a copy was made, when its record was created first, and where it comes from; `nil` for a record that was
@@ -161,7 +170,8 @@ extension MovedRecords {
         _ base: KnownVersion,
         _ table: RecordTable,
         into zone: StoredZone,
-        from former: String
+        from former: String,
+        movedAt move: EditTime
     ) throws -> Arrival {
         let entries = try moves.entries(of: row.id, table.id)
         let isOwnMove = try !entries.isEmpty || isOwnCopy(base)
@@ -174,14 +184,16 @@ extension MovedRecords {
             }
         }
         if let known = try knownVersions.fetch(named: row.name, in: row.zone) {
-            if isOwnMove, try zones.fetch(row.zone)?.zoneID.zoneName != former {
-                // This device has made the earlier copy, and deletes it.
+            let isFormer = try zones.fetch(row.zone)?.zoneID.zoneName == former
+            if try isFormer ? isOwn(move) : isOwnMove {
+                // This device has made the earlier copy, and deletes it. It deletes the record that it has moved, too,
+                // where it is back: its delete was taken back, or the file was restored.
                 try moves.insert(
                     row,
                     of: table.id,
                     number: try moves.nextNumber(),
                     depth: entries.first?.depth ?? 0,
-                    time: base.times.move.map { ServiceTime($0.milliseconds) } ?? serviceTime,
+                    time: (isFormer ? move : base.times.move).map { ServiceTime($0.milliseconds) } ?? serviceTime,
                     raw: now,
                     parent: nil
                 )

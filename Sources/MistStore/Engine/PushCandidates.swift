@@ -80,7 +80,7 @@ struct PushCandidates: EngineProcedure {
         \(Parking.blocking(table.id, at: "?4"))
         UNION ALL \(KnownVersions.conflicting("_recordName", in: "_zone"))
         UNION ALL \(Tombstones.ofSameName)
-        UNION ALL \(Transfers.awaitingUpload)
+        UNION ALL \(Transfers.awaitingFile)
         UNION ALL \(Moves.holding)
         """
     }

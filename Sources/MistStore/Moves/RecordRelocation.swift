@@ -86,8 +86,10 @@ struct RecordRelocation {
 }
 
 extension RecordTable {
-    /// Puts a row into a zone. The tag of the version in the former zone is not that of a version in this one.
+    /// Puts a row into a zone. Its tag is that of the version which the zone has: none, or the one from before where a
+    /// move is taken back.
     func place(_ row: RecordRowID, in zone: ZoneRowID, _ db: Database) throws {
-        try db.run("UPDATE \(name) SET _zone = ?, _changeTag = NULL WHERE _id = ?", [zone, row])
+        let tag = KnownVersions.column("tag", ofName: "_recordName", in: "?1")
+        try db.run("UPDATE \(name) SET _zone = ?1, _changeTag = (\(tag)) WHERE _id = ?2", [zone, row])
     }
 }

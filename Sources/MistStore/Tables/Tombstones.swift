@@ -130,6 +130,20 @@ extension Tombstones {
         ).map { ($0["zone"], $0["tag"]) }
     }
 
+    /// Whether a record of a type that the service has is deleted under a name in another zone of a scope.
+    func deletes(_ name: String, of table: TableID, outside zone: ZoneRowID, in scope: DatabaseScope) throws -> Bool {
+        try db.value(
+            """
+            SELECT EXISTS (
+                SELECT 1 FROM mist_tombstone
+                WHERE type = ? AND name = ? AND zone <> ? AND tag IS NOT NULL AND zone IN (\(Zones.ids(in: "?")))
+            )
+            """,
+            [table, name, zone, scope.number],
+            as: Bool.self
+        ) ?? false
+    }
+
     var isEmpty: Bool {
         get throws { try db.value("SELECT NOT EXISTS (SELECT 1 FROM mist_tombstone)", as: Bool.self) ?? true }
     }

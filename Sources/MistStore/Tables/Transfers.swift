@@ -61,10 +61,13 @@ struct TransferRow {
 // MARK: - SQL for others
 
 extension Transfers {
-    /// A row if the current row of a type's table waits for an upload.
-    static let awaitingUpload = """
-        SELECT 1 FROM mist_transfer AS transfer WHERE transfer.direction = '\(TransferKey.Direction.upload.rawValue)'
-            AND transfer.zone = _zone AND transfer.name = _recordName AND transfer.asset IS NULL
+    /// A row if the current row of a type's table is not sent before a file was transferred: its uploads; and the
+    /// downloads of a copy, which are uploaded with it.
+    static let awaitingFile = """
+        SELECT 1 FROM mist_transfer AS transfer
+        WHERE transfer.zone = _zone AND transfer.name = _recordName AND transfer.asset IS NULL
+            AND (transfer.direction = '\(TransferKey.Direction.upload.rawValue)'
+                OR NOT EXISTS (\(KnownVersions.acknowledged("_recordName", in: "_zone"))))
         """
 }
 

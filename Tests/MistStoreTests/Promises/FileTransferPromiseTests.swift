@@ -314,7 +314,18 @@ struct FileTransferPromiseTests: PhotoTests {
         ]
     )
     func outcomes(_ direction: TransferKey.Direction, _ code: CloudKitError.Code, _ outcome: TransferOutcome) {
-        #expect(TransferOutcome.of(CloudKitError(code: code, message: ""), direction) == outcome)
+        #expect(TransferOutcome.of(CloudKitError(code: code, message: ""), direction, isOfCopy: false) == outcome)
+    }
+
+    @Test(
+        "11, 36. A copy that waits for the file of its former record waits for a person only where that is gone",
+        arguments: [
+            (CloudKitError.Code.notFound, TransferOutcome.park), (.conflict, .later), (.network, .later),
+            (.localData, .later),
+        ]
+    )
+    func outcomesOfCopies(_ code: CloudKitError.Code, _ outcome: TransferOutcome) {
+        #expect(TransferOutcome.of(CloudKitError(code: code, message: ""), .download, isOfCopy: true) == outcome)
     }
 }
 

@@ -760,6 +760,89 @@ struct MovePromiseTests {
         #expect(try phone.pending().count == 3)
     }
 
+    @Test(
+        "11, 40. A record is in one zone after an undo of its delete, which was made while its copy was sent",
+        arguments: [ScenarioDevice.Delivery.answered, .lostReply, .crashAfter, .lostRequest]
+    )
+    func undoneDeletesOfMovedRecords(delivery: ScenarioDevice.Delivery) async throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone", records: [Folder.self], zones: .perRoot) {
+            $0.massDeletionLimit = MassDeletionLimit(records: 1, fraction: 0.1)
+        }
+        let laptop = try scenario.device("laptop", records: [Folder.self], zones: .perRoot)
+        try phone.run(
+            "INSERT INTO Folder (_recordName) VALUES ('x'), ('y')",
+            "INSERT INTO Folder (_recordName, above) VALUES ('a', 'x'), ('b', 'a'), ('c', 'a')"
+        )
+        try scenario.synchronise()
+        try phone.move("a", below: "y")
+        try phone.sync { request in
+            guard request.line.contains("create") else { return .answered }
+            try phone.run("DELETE FROM Folder WHERE _recordName IN ('a', 'b', 'c')")
+            return delivery
+        }
+        for _ in 0..<3 {
+            scenario.clock.advance(by: 60)
+            try scenario.synchronise()
+        }
+        // Each of the three records counts once.
+        #expect(try phone.value("SELECT count(*) FROM mist_tombstone WHERE NOT is_permitted") == 3)
+        #expect(try await phone.local.undoMassDeletion() == 3)
+        for _ in 0..<3 {
+            scenario.clock.advance(by: 60)
+            try scenario.synchronise()
+        }
+        let isMoved = if case .lostRequest = delivery { false } else { true }
+        let records = isMoved ? ["a b c y", "x"] : ["a b c x", "y"]
+        #expect(try phone.recordsByZone() == records)
+        #expect(try laptop.recordsByZone() == records)
+        #expect(try scenario.serviceRecords().count == 5)
+        #expect(try phone.pending() == [])
+        #expect(try phone.moves() == 0)
+    }
+
+    @Test(
+        "11, 36. A record that another device has added below a moved one follows with its file, which is fetched first",
+        arguments: [false, true]
+    )
+    func filesOfFollowersAreFetched(onDemand: Bool) async throws {
+        try await withCloudKitEmulator { emulator in
+            try await inTemporaryFolder { folder in
+                func open(_ name: String) throws -> MistStore {
+                    var configuration = StoreConfiguration()
+                    configuration.zones = .perRoot
+                    if onDemand { configuration.setDownload(.onDemand, of: \.cover, in: Folder.self) }
+                    return try MistStore(
+                        at: folder.appending(path: name),
+                        records: [Folder.self],
+                        service: emulator.service(as: .user),
+                        configuration: configuration
+                    )
+                }
+                let stores = [try open("phone"), try open("laptop")]
+                let (phone, laptop) = (stores[0].privateDatabase, stores[1].privateDatabase)
+                let home = try await phone.add(Folder(title: "Home"), named: "home")
+                let work = try await phone.add(Folder(title: "Work"), named: "work")
+                let tax = try await phone.add(Folder(above: home.reference(), title: "Tax"), named: "tax")
+                for store in stores { try await store.sync() }
+                try await phone.move(tax, below: work.reference())
+                let cover = try await laptop.addFile(Array("picture".utf8))
+                try await laptop.add(Folder(above: tax.reference(), title: "2025", cover: cover), named: "year")
+                try await stores[1].sync()
+                for store in stores + stores { try await store.sync() }
+                for local in [phone, laptop] {
+                    let year = try await local.fetch(Folder.self, named: "year")
+                    #expect(year.zoneID == work.zoneID)
+                    let file = try #require(year.cover.flatMap { local.file(of: $0) })
+                    #expect(try Data(contentsOf: file) == Data("picture".utf8))
+                    #expect(try await local.status().isSynchronised)
+                    #expect(try await local.recoveryLog().isEmpty)
+                }
+                for store in stores { try store.close() }
+            }
+        }
+    }
+
     @Test("11, F5. Two records that are moved below each other: the later move is undone", arguments: [false, true])
     func cyclesAreUndone(laterIsFirst: Bool) throws {
         let (scenario, phone, laptop) = try devices()
@@ -795,6 +878,9 @@ struct MovePromiseTests {
         #expect(try laptop.recordsByZone() == ["a b x"])
         #expect(try phone.moves() == 0)
         #expect(try phone.recovery() == ["phone: Folder a moveUndone above=→y"])
+        // The records have the change tags that they had before.
+        let known = "FROM Folder LEFT JOIN mist_record ON row = _id"
+        #expect(try phone.value("SELECT count(*) \(known) WHERE tag IS NULL OR tag IS NOT _changeTag") == 0)
     }
 
     @Test("11. Only records of types with edit times move, and only in the private database")
