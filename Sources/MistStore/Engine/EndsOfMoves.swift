@@ -33,19 +33,16 @@ extension MovedRecords {
 
     /// Ends the move of a row that was removed here: the delete concerns the old record, too.
     ///
-    /// Where the copy is deleted, the delete of the old record is a part of the move: it needs no permission, and is not
-    /// taken back with that of the copy. Otherwise the record would be in two zones.
+    /// Where the delete of the copy waits for a permission, that of the old record does as well, also if it was pending
+    /// already: another device may have changed the old record, and an undo brings back both.
     func end(orphan entry: Moves.Entry) throws {
         try moves.forget(entry)
-        guard let known = try knownVersions.fetch(named: entry.name, in: entry.zone), known.row == entry.row else {
-            return
-        }
-        if try tombstones.deletes(entry.name, of: entry.type, outside: entry.zone, in: scope) {
-            try tombstones.insertOfMove(known.id, depth: entry.depth)
-        } else {
+        if let known = try knownVersions.fetch(named: entry.name, in: entry.zone), known.row == entry.row {
             try tombstones.insert(known.id)
+            try knownVersions.forget(known.id)
+        } else if try tombstones.waits(entry.name, of: entry.type, outside: entry.zone, in: scope) {
+            try tombstones.withdrawPermission(entry.name, in: entry.zone)
         }
-        try knownVersions.forget(known.id)
     }
 
     /// For how long records that arrive below a moved record in its former zone follow it: 30 days.

@@ -89,8 +89,8 @@ extension MovedRecords {
     /// Whether a version is of a record of which this file has a later copy in another zone: its delete is only a matter
     /// of time, and the device that made the copy takes over what is changed in it meanwhile.
     ///
-    /// Where this device has made the copy, and the delete of the old record was taken back with that of the copy, it is
-    /// deleted again.
+    /// Where this device has to delete the old record, and this delete was taken back with that of the copy, the move
+    /// goes on: it takes over what was changed in the old record, and deletes it.
     func isSuperseded(_ record: Record, named name: String, _ table: RecordTable, in zone: StoredZone) throws -> Bool {
         guard scope == .private, try !transaction.isOnly(zone.id),
             case .bytes(let data)? = record.fields[EditTimes.fieldName]?.plain
@@ -106,11 +106,15 @@ extension MovedRecords {
             guard let base = try version(of: row, table), base.creation == creation,
                 let move = try move(of: row, base, table), times.isMoved(before: move)
             else { continue }
-            if let known {
-                if try isOwn(move) { try tombstones.insertOfMove(known.id, depth: 0) }
+            guard let known else { return true }
+            // This device deletes the record that it has moved, and a copy of its own that another device has moved on.
+            guard try isOwn(move) || times.move.map(isOwn) ?? false else {
                 try knownVersions.forget(known.id)
+                return true
             }
-            return true
+            try knownVersions.setRow(row.id, of: known.id)
+            try insertMove(of: row, table, from: zone.id, at: move)
+            return try apply(record, ofFormer: name, in: zone)
         }
         return false
     }
@@ -188,16 +192,7 @@ extension MovedRecords {
             if try isFormer ? isOwn(move) : isOwnMove {
                 // This device has made the earlier copy, and deletes it. It deletes the record that it has moved, too,
                 // where it is back: its delete was taken back, or the file was restored.
-                try moves.insert(
-                    row,
-                    of: table.id,
-                    number: try moves.nextNumber(),
-                    depth: entries.first?.depth ?? 0,
-                    time: (isFormer ? move : base.times.move).map { ServiceTime($0.milliseconds) } ?? serviceTime,
-                    raw: now,
-                    parent: nil
-                )
-                transaction.noteMoves()
+                try insertMove(of: row, table, from: row.zone, at: isFormer ? move : base.times.move)
             } else {
                 try knownVersions.forget(known.id)
                 // The outcome of a create is known then: the service had the record.
@@ -210,7 +205,8 @@ extension MovedRecords {
         guard let present = try table.row(named: row.name, in: zone.id, db) else {
             try table.place(row.id, in: zone.id, db)
             try bringNewChildren(of: row.name, from: row.zone, to: zone.id)
-            return Arrival(base: base, former: (earlier, row, isOwnMove ? .all : .ownCounts))
+            let isAbsorbed = try isOwnMove || isOwn(move)
+            return Arrival(base: base, former: (earlier, row, isAbsorbed ? .all : .ownCounts))
         }
         try unite(row, base, table, with: present)
         return Arrival()
@@ -223,6 +219,21 @@ extension MovedRecords {
             if let field = edit.field { fields[field.name] = edit.base }
         }
         return RemoteVersion(fields: fields, times: base.times, modified: base.modified?.rawValue ?? 0)
+    }
+
+    /// Notes that a row comes from a zone, in which this device deletes the old record.
+    private func insertMove(of row: LocalRow, _ table: RecordTable, from zone: ZoneRowID, at move: EditTime?) throws {
+        try moves.insert(
+            row,
+            of: table.id,
+            from: zone,
+            number: try moves.nextNumber(),
+            depth: try moves.entries(of: row.id, table.id).first?.depth ?? 0,
+            time: move.map { ServiceTime($0.milliseconds) } ?? serviceTime,
+            raw: now,
+            parent: nil
+        )
+        transaction.noteMoves()
     }
 
     /// Gives the edits of a row to the row of a later copy, and removes it.

@@ -366,6 +366,11 @@ extension KnownVersions {
         )
     }
 
+    /// Gives a row to a version that is looked up and has none.
+    func setRow(_ row: RecordRowID, of record: KnownVersionID) throws {
+        try db.run("UPDATE mist_record SET row = ? WHERE id = ?", [row, record])
+    }
+
     /// Adds the records of a type that were never sent: another copy of the file may have sent them. A record that takes
     /// the name of a deleted one is left out, because its delete comes first.
     func insertUnsent(of table: RecordTable) throws {

@@ -130,13 +130,13 @@ extension Tombstones {
         ).map { ($0["zone"], $0["tag"]) }
     }
 
-    /// Whether a record of a type that the service has is deleted under a name in another zone of a scope.
-    func deletes(_ name: String, of table: TableID, outside zone: ZoneRowID, in scope: DatabaseScope) throws -> Bool {
+    /// Whether a name has a tombstone in another zone of a scope that was not permitted.
+    func waits(_ name: String, of table: TableID, outside zone: ZoneRowID, in scope: DatabaseScope) throws -> Bool {
         try db.value(
             """
             SELECT EXISTS (
                 SELECT 1 FROM mist_tombstone
-                WHERE type = ? AND name = ? AND zone <> ? AND tag IS NOT NULL AND zone IN (\(Zones.ids(in: "?")))
+                WHERE type = ? AND name = ? AND zone <> ? AND \(Self.isWithoutPermission)
             )
             """,
             [table, name, zone, scope.number],
@@ -224,6 +224,11 @@ extension Tombstones {
     func insertOfMove(_ record: KnownVersionID, depth: Int64) throws {
         try db.run(Self.insert(depth: "?2", where: "id = ?1"), [record, depth])
         try db.run("UPDATE mist_tombstone SET is_permitted = 1 WHERE record = ?", [record])
+    }
+
+    /// Lets a permitted delete wait again.
+    func withdrawPermission(_ name: String, in zone: ZoneRowID) throws {
+        try db.run("UPDATE mist_tombstone SET is_permitted = 0 WHERE zone = ? AND name = ?", [zone, name])
     }
 
     /// Adds the delete of a record, as triggers do.
