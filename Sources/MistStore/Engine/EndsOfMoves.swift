@@ -16,9 +16,36 @@ extension MovedRecords {
                     try end(orphan: entry)
                 }
             }
-            guard try rows.allSatisfy({ try knownVersions.isAcknowledged($1.name, in: $1.zone) }) else { continue }
+            guard try rows.allSatisfy({ try knownVersions.isAcknowledged($1.name, in: $1.zone) }),
+                try rows.map({ entry, _ in try releaseDependents(of: entry) }).allSatisfy(\.self)
+            else { continue }
             for (entry, _) in rows { try delete(entry) }
         }
+    }
+
+    /// Clears the links of records that stay in a former zone, with which the service would delete them together with the
+    /// old record. Such a link was set by another device after the move.
+    ///
+    /// - Returns: Whether the service has no such link any more, as far as this device knows.
+    private func releaseDependents(of entry: Moves.Entry) throws -> Bool {
+        guard let zone = try zones.fetch(entry.zone) else { return true }
+        var isReleased = true
+        for table in file.allTables {
+            for field in table.fields where field.type == .reference && !field.schema.isParent {
+                for row in try table.rows(
+                    "\(field.column) = ? AND _zone = ?\(field.bindingCondition)",
+                    [.text(entry.name), ColumnValue(zone.id)],
+                    db
+                ) {
+                    let link = [field.name: row.fields[field.name]]
+                    try recovery.add(.targetMoved, link, of: table.recordType, row.name, in: zone, at: now)
+                    try pendingEdits.note(field, of: row.id, table, at: serviceTime, raw: now)
+                    try table.update(row.id, [field.name: .null], at: nil, db)
+                }
+                if try pendingEdits.replaces(entry.name, in: field, table, zone.id) { isReleased = false }
+            }
+        }
+        return isReleased
     }
 
     private func delete(_ entry: Moves.Entry) throws {

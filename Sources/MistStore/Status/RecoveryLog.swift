@@ -74,6 +74,10 @@ public struct LossReason: RawRepresentable, Hashable, Sendable {
     /// moved below.
     public static let moveUndone = Self(rawValue: "moveUndone")
 
+    /// A record that the record refers to with the action `deleteSelf` was moved to another zone: the reference. It was
+    /// cleared, because with it the service would delete the record together with the old one.
+    public static let targetMoved = Self(rawValue: "targetMoved")
+
     /// A verification found that the service has other values, or does not have the record or one above it: the whole
     /// row, as it was before the repair. See ``MistStore/verify(_:comparing:progress:)``.
     public static let verification = Self(rawValue: "verification")

@@ -115,6 +115,20 @@ extension PendingEdits {
         return edits
     }
 
+    /// Whether an edit in a zone replaces a reference to a name, so that the service has it until the edit is sent.
+    func replaces(_ name: String, in field: StoredField, _ table: RecordTable, _ zone: ZoneRowID) throws -> Bool {
+        try db.value(
+            """
+            SELECT EXISTS (
+                SELECT 1 FROM mist_edit JOIN \(table.name) ON _id = row
+                WHERE type = ? AND field = ? AND base = ? AND _zone = ?
+            )
+            """,
+            [table.id, field.id, name, zone],
+            as: Bool.self
+        ) ?? false
+    }
+
     func hasEdits(_ row: RecordRowID, of table: TableID) throws -> Bool {
         try db.value(
             "SELECT EXISTS (SELECT 1 FROM mist_edit WHERE type = ? AND row = ?)",

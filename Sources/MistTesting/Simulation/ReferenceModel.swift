@@ -28,6 +28,8 @@ struct ReferenceModel {
     var isJoinedNoMore: Set<String> = []
     /// The records of which edits have ended with a delete, while a copy of the record outlived it.
     var hasEndedEdits: Set<String> = []
+    /// The references that a device has cleared because their targets were moved, by record. There are receipts of them.
+    var clearedLinks: [String: Set<String>] = [:]
     /// The records of which a device has undone a move.
     var hasUndoneMoves: Set<String> = []
     /// How much earlier than the latest edit the winner may be, in milliseconds.
@@ -164,6 +166,7 @@ struct ReferenceModel {
                         $0.time > winner.time - tolerance && $0.value?.brief == value?.brief
                     }
                     if isClose || isRoot(name, field, value, in: byName, after: winner) { continue }
+                    if value == nil, clearedLinks[name]?.contains(field.name) == true { continue }
                     return """
                         \(name).\(field.name) is \(value?.brief ?? "absent"), and the latest edit was \
                         \(winner.value?.brief ?? "absent") at \(winner.time).

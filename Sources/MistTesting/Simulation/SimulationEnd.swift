@@ -267,6 +267,7 @@ extension SimulatedWorld {
                 let ended = try receipts(of: [.deleted, .deletedWithTarget, .moveUndone])
                 model.forgetEditsThatEnded(as: ended, besides: records)
                 model.hasUndoneMoves = Set(try receipts(of: [.moveUndone]).keys)
+                model.clearedLinks = try receipts(of: [.targetMoved]).mapValues { Set($0.flatMap(\.keys)) }
                 model.noteEndedEdits(of: ledger.revived)
             }
             let outlived = ledger.outlived

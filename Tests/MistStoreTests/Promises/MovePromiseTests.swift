@@ -842,6 +842,22 @@ struct MovePromiseTests {
         }
     }
 
+    @Test("11, F5. A record that another device has bound to a moved one meanwhile stays; the reference has a receipt")
+    func recordsBoundToAMovedOneStay() throws {
+        let (scenario, phone, laptop) = try devices()
+        try phone.move("a", below: "y")
+        try laptop.run(
+            "INSERT INTO Folder (_recordName, above, related, _related_action, opened) VALUES ('l', 'x', 'a', 1, 0)"
+        )
+        try laptop.sync()
+        for _ in 0..<2 { try scenario.synchronise() }
+        #expect(try phone.recordsByZone() == ["a b y", "l x"])
+        #expect(try laptop.recordsByZone() == ["a b y", "l x"])
+        #expect(try scenario.serviceRecords().count == 5)
+        #expect(try phone.recovery() == ["phone: Folder l targetMoved related=→a"])
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+    }
+
     @Test("11, F5. Two records that are moved below each other: the later move is undone", arguments: [false, true])
     func cyclesAreUndone(laterIsFirst: Bool) throws {
         let (scenario, phone, laptop) = try devices()
