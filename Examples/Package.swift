@@ -125,6 +125,7 @@ let package = Package(
             name: "PeatedStub",
             dependencies: [
                 "Peated",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "OpenAPISwiftRuntime", package: "MistKit"),
             ],

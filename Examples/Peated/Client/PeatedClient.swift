@@ -13,6 +13,8 @@ public typealias Tasting = Components.Schemas.Tasting
 public typealias NewTasting = Components.Schemas.NewTasting
 /// A filter of the feed by author.
 public typealias FeedFilter = Components.Schemas.FeedFilter
+/// A page of the feed, and where the next one begins.
+public typealias FeedPage = Components.Schemas.TastingPage
 
 /// The client library of the service. Its users see no paths, no status codes and no tokens.
 ///
@@ -24,22 +26,18 @@ public typealias FeedFilter = Components.Schemas.FeedFilter
 ///
 /// Every method throws only `PeatedError`.
 public struct PeatedClient: Sendable {
-    private let api: Client
+    let api: Client
     private let authenticator: Authenticator
-    private let writer: any TastingWriter
 
     /// Creates a client.
     /// - Parameters:
     ///   - serverURL: The address of the service.
     ///   - credentials: The store of the tokens, for the lifetime of the client or between runs of the program.
     ///   - transport: The transport: a network client, or handlers in this process.
-    ///   - writer: Wraps the writer that sends changes at once, for instance in a queue that keeps changes until there
-    ///     is a network.
     public init(
         serverURL: URL,
         credentials: any CredentialStore = MemoryCredentialStore(),
-        transport: any ClientTransport,
-        writer: (any TastingWriter) -> any TastingWriter = { $0 }
+        transport: any ClientTransport
     ) {
         // This client sends no token, so that the renewal of tokens does not wait for itself.
         let open = Client(serverURL: serverURL, transport: transport, middlewares: [ProblemMiddleware()])
@@ -54,7 +52,6 @@ public struct PeatedClient: Sendable {
             transport: transport,
             middlewares: [ProblemMiddleware(), BearerTokenMiddleware(authenticator: authenticator)]
         )
-        self.writer = writer(DirectTastingWriter(api: api))
     }
 }
 
@@ -129,6 +126,25 @@ extension PeatedClient {
             return (page.results, page.nextCursor)
         }
     }
+
+    /// One page of the feed, for programs that keep pages and cursors.
+    ///
+    /// - Parameters:
+    ///   - filter: Whose tastings.
+    ///   - cursor: The cursor of the page before; `nil` for the first page.
+    ///   - size: The most tastings of the page.
+    /// - Returns: The page.
+    /// - Throws: A `PeatedError`.
+    public func feedPage(
+        _ filter: FeedFilter,
+        after cursor: String? = nil,
+        size: Int? = nil
+    ) async throws(PeatedError) -> FeedPage {
+        try await PeatedError.wrap {
+            let query = Operations.GetFeed.Input.Query(filter: filter, cursor: cursor, limit: size)
+            return try await api.getFeed(query: query).ok.body.json
+        }
+    }
 }
 
 // MARK: Writing
@@ -140,21 +156,34 @@ extension PeatedClient {
     }
 
     /// Adds a tasting.
+    ///
+    /// - Parameters:
+    ///   - tasting: The tasting.
+    ///   - key: The idempotency key. Two calls with one key add one tasting, and return it both times.
+    /// - Returns: The tasting, with the service's identifier.
+    /// - Throws: A `PeatedError`.
     @discardableResult
-    public func add(_ tasting: NewTasting) async throws(PeatedError) -> Tasting {
-        try await writer.write(.add(tasting))
+    public func add(_ tasting: NewTasting, key: String? = nil) async throws(PeatedError) -> Tasting {
+        try await PeatedError.wrap {
+            try await api.addTasting(headers: .init(idempotencyKey: key), body: .json(tasting)).created.body.json
+        }
     }
 
     /// Adds a toast of the user to a tasting. A second toast to the same tasting changes nothing.
     @discardableResult
-    public func toast(_ tastingID: String) async throws(PeatedError) -> Tasting {
-        try await writer.write(.addToast(tastingID: tastingID))
+    public func toast(_ tastingID: String, key: String? = nil) async throws(PeatedError) -> Tasting {
+        try await PeatedError.wrap {
+            try await api.addToast(path: .init(tastingId: tastingID), headers: .init(idempotencyKey: key)).ok.body.json
+        }
     }
 
     /// Removes the user's toast from a tasting.
     @discardableResult
-    public func removeToast(from tastingID: String) async throws(PeatedError) -> Tasting {
-        try await writer.write(.removeToast(tastingID: tastingID))
+    public func removeToast(from tastingID: String, key: String? = nil) async throws(PeatedError) -> Tasting {
+        try await PeatedError.wrap {
+            try await api.removeToast(path: .init(tastingId: tastingID), headers: .init(idempotencyKey: key))
+                .ok.body.json
+        }
     }
 
     /// Adds a picture to one of the user's own tastings. The file is read while it is sent.

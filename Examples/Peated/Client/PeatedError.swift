@@ -43,6 +43,25 @@ extension PeatedError {
     }
 }
 
+extension PeatedError {
+    /// What a person is shown.
+    public var sentence: String {
+        switch self {
+        case .unauthorized(let message): "You are signed out. \(message)"
+        case .validation(let message, let fields):
+            ([message] + fields.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.joined(separator: ", "))." })
+                .joined(separator: " ")
+        case .server(let status, let message) where status >= 500: "The service has a problem (\(status)). \(message)"
+        case .server(let status, let message): "The service refuses this (\(status)). \(message)"
+        case .decoding: "The service's answer cannot be understood. A newer version of this program may understand it."
+        case .network(let error) where error.code == .connectionFailed: "There is no connection to the service."
+        case .network: "The connection broke before the service's answer arrived."
+        case .local(let error): "This machine has a problem. \(error.localizedDescription)"
+        case .cancelled: "Cancelled."
+        }
+    }
+}
+
 /// Turns every response with a status of 400 or more into a `PeatedError`, so that callers only handle success.
 struct ProblemMiddleware: ClientMiddleware {
     func intercept(
@@ -62,7 +81,8 @@ struct ProblemMiddleware: ClientMiddleware {
         let message = problem?.message ?? "The service gives no reason."
         switch (response.status.code, problem?.fields) {
         case (401, _): throw PeatedError.unauthorized(message: message)
-        case (400, let fields?): throw PeatedError.validation(message: message, fields: fields.additionalProperties)
+        case (400, let fields?), (422, let fields?):
+            throw PeatedError.validation(message: message, fields: fields.additionalProperties)
         case (let status, _): throw PeatedError.server(status: status, message: message)
         }
     }

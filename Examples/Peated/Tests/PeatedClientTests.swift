@@ -7,7 +7,6 @@ import OpenAPISwiftHummingbird
 import OpenAPISwiftRuntime
 import Peated
 import PeatedStub
-import Synchronization
 import Testing
 
 struct PeatedClientTests {
@@ -65,66 +64,6 @@ struct PeatedClientTests {
         #expect(seenByBob.toasts == 1 && !seenByBob.hasToasted)
         #expect(try await bench.peated.toast("t1").toasts == 2)
         #expect(try await bench.peated.removeToast(from: "t1").toasts == 1)
-    }
-
-    /// A queue before the client's own writer: it keeps the changes that cannot be sent.
-    private final class Queue: TastingWriter {
-        let next: any TastingWriter
-        let kept = Mutex<[TastingWrite]>([])
-
-        init(before next: any TastingWriter) {
-            self.next = next
-        }
-
-        func write(_ write: TastingWrite) async throws(PeatedError) -> Tasting {
-            do {
-                return try await next.write(write)
-            } catch .network {
-                kept.withLock { $0.append(write) }
-                return Tasting(
-                    id: "later",
-                    bottle: Bottle(id: "b1", name: "", brand: ""),
-                    author: User(id: "", username: ""),
-                    tags: [],
-                    toasts: 0,
-                    hasToasted: false,
-                    createdAt: Date(timeIntervalSince1970: 0)
-                )
-            }
-        }
-    }
-
-    @Test func everyChangeGoesThroughTheWriterThatStandsBefore() async throws {
-        let isOffline = Mutex(false)
-        let queue = Mutex<Queue?>(nil)
-        let bench = try TestBench(
-            writer: { direct in
-                let made = Queue(before: direct)
-                queue.withLock { $0 = made }
-                return made
-            },
-            intercept: { _ in
-                if isOffline.withLock({ $0 }) { throw TransportError(code: .connectionFailed, message: "No route.") }
-                return nil
-            }
-        )
-        try await bench.peated.logIn(email: "ada@example.com", password: "peat")
-        let made = try #require(queue.withLock { $0 })
-
-        #expect(try await bench.peated.toast("t2").toasts == 1)
-        isOffline.withLock { $0 = true }
-        #expect(try await bench.peated.add(NewTasting(bottleId: "b2", rating: 4.5)).id == "later")
-        try await bench.peated.toast("t3")
-        let kept = made.kept.withLock { $0 }
-        #expect(kept == [.add(NewTasting(bottleId: "b2", rating: 4.5)), .addToast(tastingID: "t3")])
-
-        // The changes are stored, read after a restart, and sent when there is a network.
-        let restored = try JSONDecoder().decode([TastingWrite].self, from: JSONEncoder().encode(kept))
-        isOffline.withLock { $0 = false }
-        for write in restored { _ = try await made.next.write(write) }
-        #expect(try await bench.peated.tasting("t3").toasts == 1)
-        var own = bench.peated.feed(.own).makeAsyncIterator()
-        #expect(try await own.next()?.bottle.id == "b2")
     }
 
     // MARK: Over a socket

@@ -15,14 +15,13 @@ struct TestBench {
     /// Creates a bench. `intercept` can delay a request, and respond to it instead of the stub; `nil` passes it on to
     /// the stub.
     init(
-        writer: (any TastingWriter) -> any TastingWriter = { $0 },
         intercept: @escaping ObservedTransport.Intercept = { _ in nil }
     ) throws {
         let serverURL = try Servers.Server1.url()
         let server = InProcessTransport()
         try stub.register(on: server, serverURL: serverURL)
         transport = ObservedTransport(server: server, intercept: intercept)
-        peated = PeatedClient(serverURL: serverURL, credentials: store, transport: transport, writer: writer)
+        peated = PeatedClient(serverURL: serverURL, credentials: store, transport: transport)
     }
 
     /// A bench whose user is logged in.
