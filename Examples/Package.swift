@@ -4,6 +4,10 @@ import PackageDescription
 let package = Package(
     name: "Examples",
     platforms: [.macOS(.v15)],
+    products: [
+        // The command is not a target `peated`, whose name would differ from the library's in a capital letter only.
+        .executable(name: "peated", targets: ["PeatedCommand"])
+    ],
     dependencies: [
         .package(name: "MistKit", path: ".."),
         // HTTP requests, responses and header fields, for middleware.
@@ -20,6 +24,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.26.0"),
         // The log lines of embedded emulators, servers and functions.
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+        // SQLite, for what Peated keeps on this machine.
+        .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         // The servers of the examples.
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
     ],
@@ -132,11 +138,26 @@ let package = Package(
             path: "Peated/Stub",
             plugins: [.plugin(name: "OpenAPISwiftPlugin", package: "MistKit")]
         ),
+        // What a user has on this machine: feeds, pictures, and a queue of what is to be sent.
+        .target(
+            name: "PeatedOffline",
+            dependencies: [
+                "Peated",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "MistMutationQueue", package: "MistKit"),
+                .product(name: "OpenAPISwiftRuntime", package: "MistKit"),
+            ],
+            path: "Peated/Offline"
+        ),
         .executableTarget(
             name: "PeatedCommand",
             dependencies: [
-                "Peated", "PeatedStub",
+                "Peated", "PeatedOffline", "PeatedStub",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "MistMutationQueue", package: "MistKit"),
                 .product(name: "OpenAPISwiftAsyncHTTPClient", package: "MistKit"),
                 .product(name: "OpenAPISwiftHummingbird", package: "MistKit"),
             ],
@@ -145,9 +166,12 @@ let package = Package(
         .testTarget(
             name: "PeatedTests",
             dependencies: [
-                "Peated", "PeatedStub",
+                "ExampleTesting", "Peated", "PeatedCommand", "PeatedOffline", "PeatedStub",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "MistMutationQueue", package: "MistKit"),
                 .product(name: "OpenAPISwiftAsyncHTTPClient", package: "MistKit"),
                 .product(name: "OpenAPISwiftHummingbird", package: "MistKit"),
             ],
