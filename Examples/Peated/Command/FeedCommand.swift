@@ -57,7 +57,7 @@ struct FeedCommand: AsyncParsableCommand {
             var failure: (any Error)?
             if !offline {
                 do {
-                    try await notebook.send()
+                    try await notebook.sendShowingProgress()
                     try await fetch(notebook)
                 } catch let error as PeatedError {
                     // What is on this machine is shown, and then why it may be old.

@@ -86,12 +86,9 @@ func printError(_ line: String) {
 }
 
 extension Notebook {
-    /// Sends what can be sent now, with the progress of pictures, and prints what is left.
-    ///
-    /// - Parameter isAsked: Whether the user asked for it: then it also waits for the next tries of the coming half
-    ///   minute, and prints a summary in any case.
-    /// - Throws: An error about the file. What the service refuses is printed.
-    func sendAndReport(isAsked: Bool = false) async throws {
+    /// Sends what can be sent now, and shows how far pictures are.
+    @discardableResult
+    func sendShowingProgress() async throws -> MutationDrain {
         let reports = uploadReports()
         let progress = Task {
             for await report in reports where report.size > 0 {
@@ -99,13 +96,22 @@ extension Notebook {
             }
         }
         defer { progress.cancel() }
-        var drain = try await send()
+        return try await send()
+    }
+
+    /// Sends what can be sent now, with the progress of pictures, and prints what is left.
+    ///
+    /// - Parameter isAsked: Whether the user asked for it: then it also waits for the next tries of the coming half
+    ///   minute, and prints a summary in any case.
+    /// - Throws: An error about the file. What the service refuses is printed.
+    func sendAndReport(isAsked: Bool = false) async throws {
+        var drain = try await sendShowingProgress()
         var sent = drain.sent
         let end = Date().addingTimeInterval(30)
         while isAsked, drain.status.pause == nil, let next = drain.status.nextAttempt, next < end {
             printError(NotebookLines.summary(drain.status, now: Date()))
             try await Task.sleep(for: .seconds(max(next.timeIntervalSinceNow, 0)))
-            drain = try await queue.drain()
+            drain = try await sendShowingProgress()
             sent += drain.sent
         }
         if sent > 0 { print("\(sent) sent") }

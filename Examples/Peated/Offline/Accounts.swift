@@ -40,6 +40,10 @@ public struct Accounts: Sendable {
             return try JSONDecoder().decode(Account.self, from: Data(contentsOf: currentFile))
         } catch CocoaError.fileReadNoSuchFile {
             return nil
+        } catch is DecodingError {
+            throw NotebookError.file(
+                "\(currentFile.path) does not say who is signed in. Remove it, and sign in: what was written stays."
+            )
         }
     }
 

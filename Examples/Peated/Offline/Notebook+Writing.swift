@@ -12,6 +12,7 @@ public enum NotebookError: Error, Hashable, Sendable, CustomStringConvertible {
     case picture(String)
     case alreadyToasted(String)
     case notToasted(String)
+    case file(String)
 
     /// What a person is shown.
     public var description: String {
@@ -23,6 +24,7 @@ public enum NotebookError: Error, Hashable, Sendable, CustomStringConvertible {
         case .picture(let reason): "The picture cannot be read: \(reason)"
         case .alreadyToasted(let id): "You have toasted to \(id) already."
         case .notToasted(let id): "You have not toasted to \(id)."
+        case .file(let sentence): sentence
         }
     }
 }

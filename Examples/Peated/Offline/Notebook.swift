@@ -61,8 +61,16 @@ public final class Notebook: Sendable {
         var configuration = Configuration()
         // Other commands may write to the file at the same time.
         configuration.busyMode = .timeout(5)
-        database = try DatabasePool(path: folder.appending(path: "notebook.sqlite").path, configuration: configuration)
-        try Schema.migrator.migrate(database)
+        let file = folder.appending(path: "notebook.sqlite").path
+        do {
+            database = try DatabasePool(path: file, configuration: configuration)
+            guard try !database.read(Schema.migrator.hasBeenSuperseded) else {
+                throw NotebookError.file("A later version of this program has changed \(file). Use that version.")
+            }
+            try Schema.migrator.migrate(database)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
+            throw NotebookError.file("\(file) is not an SQLite database. Move it away, and nothing of it is lost.")
+        }
         pictures = Pictures(folder: folder.appending(path: "pictures"), limit: settings.pictureLimit)
         let kept = try database.read { db in Set(try PictureRows(db: db).all().map(\.digest)) }
         pictures.removeLeftovers(except: kept)

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import MistMutationQueue
 import Peated
 import PeatedOffline
@@ -100,6 +101,39 @@ struct AccountStoryTests {
             let again = try await machine.signIn("ada")
             #expect(try await again.send().sent == 1)
             #expect(await machine.added() == ["bob: Bob's", "ada: Ada's"])
+        }
+    }
+
+    @Test func aFileThatThisProgramCannotReadIsNamedAndKept() async throws {
+        try await Machine.run { machine in
+            let notebook = try await machine.signIn()
+            let folder = try machine.accounts.folder(of: notebook.account)
+            let file = folder.appending(path: "notebook.sqlite").path
+            func failure() -> String {
+                do {
+                    _ = try machine.restart()
+                    return "none"
+                } catch {
+                    return "\(error)"
+                }
+            }
+            let database = try DatabaseQueue(path: file)
+            try await database.write { db in
+                try db.execute(sql: "INSERT INTO grdb_migrations (identifier) VALUES ('1000')")
+            }
+            #expect(failure() == "A later version of this program has changed \(file). Use that version.")
+            let account = machine.accounts.folder.appending(path: "account.json")
+            try Data("{}".utf8).write(to: account)
+            #expect(failure().hasPrefix("\(account.path) does not say who is signed in."))
+            #expect(try Data(contentsOf: account) == Data("{}".utf8))
+
+            let other = Account(server: machine.url, userID: "other", username: "other")
+            let otherFile = try machine.accounts.folder(of: other).appending(path: "notebook.sqlite")
+            let text = Data(repeating: 65, count: 10_000)
+            try text.write(to: otherFile)
+            try machine.accounts.setCurrent(other)
+            #expect(failure().hasPrefix("\(otherFile.path) is not an SQLite database."))
+            #expect(try Data(contentsOf: otherFile) == text)
         }
     }
 
