@@ -24,7 +24,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.26.0"),
         // The log lines of embedded emulators, servers and functions.
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
-        // SQLite, for what Peated keeps on this machine.
+        // SQLite, for what Peated and Celestra keep on this machine.
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         // The servers of the examples.
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
@@ -289,10 +289,15 @@ let package = Package(
             dependencies: [
                 "CelestraFeeds", "CelestraServing", "CelestraUpdates", "ProgramSupport", "WebFetching",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "CloudKitSchema", package: "MistKit"),
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "MistModels", package: "MistKit"),
+                .product(name: "MistMutationQueue", package: "MistKit"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             path: "Celestra/Command"
         ),
@@ -304,6 +309,7 @@ let package = Package(
                 .product(name: "CloudKitEmulator", package: "MistKit"),
                 .product(name: "CloudKitEmulatorServer", package: "MistKit"),
                 .product(name: "MistModels", package: "MistKit"),
+                .product(name: "MistMutationQueue", package: "MistKit"),
                 .product(name: "MistTesting", package: "MistKit"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],

@@ -13,6 +13,7 @@ package final class WebServer: Sendable {
         /// The path with its query.
         package var path: String
         package var headers: HTTPHeaders
+        package var body: [UInt8]
     }
 
     /// The response to a request.
@@ -126,6 +127,7 @@ private final class WebServerHandler: ChannelInboundHandler {
     private let server: WebServer
     private let host: Int
     private var head: HTTPRequestHead?
+    private var body: [UInt8] = []
 
     init(server: WebServer, host: Int) {
         self.server = server
@@ -134,11 +136,11 @@ private final class WebServerHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
-        case .head(let head): self.head = head
-        case .body: break
+        case .head(let head): (self.head, body) = (head, [])
+        case .body(let bytes): body += bytes.readableBytesView
         case .end:
             guard let head else { return }
-            let request = WebServer.Request(host: host, path: head.uri, headers: head.headers)
+            let request = WebServer.Request(host: host, path: head.uri, headers: head.headers, body: body)
             write(server.reply(to: request), context: context)
         }
     }

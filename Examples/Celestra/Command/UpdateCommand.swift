@@ -1,7 +1,9 @@
 import ArgumentParser
 import CelestraUpdates
 import Foundation
+import GRDB
 import MistModels
+import MistMutationQueue
 import ProgramSupport
 import WebFetching
 
@@ -44,10 +46,21 @@ struct UpdateCommand: AsyncParsableCommand {
     @Flag(help: "List feeds without news in the table, too.")
     var all = false
 
+    @Option(help: ArgumentHelp("Post the report as JSON to this address, too.", valueName: "url"))
+    var webhook: String?
+
+    @Option(help: ArgumentHelp("The file that keeps reports until the address accepts them.", valueName: "file"))
+    var outbox = "celestra-reports.sqlite"
+
     @OptionGroup(title: "Service")
     var service: ServiceOptions<Celestra>
 
     func validate() throws {
+        if let webhook {
+            guard let url = URL(string: webhook), ["http", "https"].contains(url.scheme), url.host() != nil else {
+                throw ValidationError("--webhook is an address, as in https://example.com/reports.")
+            }
+        }
         guard (1...256).contains(concurrency) else { throw ValidationError("--concurrency is from 1 to 256.") }
     }
 
@@ -58,6 +71,9 @@ struct UpdateCommand: AsyncParsableCommand {
                 try await self.report(UpdateRun(database: database, fetcher: fetcher))
             }
             print(try text(of: report))
+            for line in try await post(report) {
+                FileHandle.standardError.write(Data("celestra: \(line)\n".utf8))
+            }
             if let failure = UpdateCommand.failure(of: report) { throw failure }
         }
     }
@@ -72,6 +88,24 @@ struct UpdateCommand: AsyncParsableCommand {
             run.timeLimit = RunTimeLimit(from: start, to: start.addingTimeInterval(stopAfter.seconds))
         }
         return try await run.update(filter.selection(at: run.now()))
+    }
+
+    /// Sends the report, after those that earlier runs could not send.
+    ///
+    /// - Returns: What is not sent, and why. It does not fail the command: the next run sends it.
+    func post(_ report: UpdateReport) async throws -> [String] {
+        guard let webhook else { return [] }
+        let json = try jsonText(RunSummary(report))
+        do {
+            return try await ReportOutbox.with(file: outbox) { outbox in
+                try await outbox.add(ReportOutbox.PendingReport(address: webhook, json: json))
+                return try await outbox.send()
+            }
+        } catch let error as MutationQueueError {
+            throw CommandFailure(.cannotWrite, "\(self.outbox) cannot be used. \(error.message)")
+        } catch let error as DatabaseError {
+            throw CommandFailure(.cannotWrite, "\(self.outbox) cannot be used: \(error.message ?? "")")
+        }
     }
 
     /// The report as the user asked for it.
