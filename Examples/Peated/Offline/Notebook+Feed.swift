@@ -140,6 +140,7 @@ extension Notebook {
         let client = client
         var cursor: String?
         if case .gap(let gap) = position { cursor = gap }
+        let sent = try await database.read { db in position == .top ? try OwnRows(db: db).sent() : [] }
         let page = try await asking { [cursor] () async throws(PeatedError) in
             try await client.feedPage(filter, after: cursor, size: pageSize)
         }
@@ -147,7 +148,7 @@ extension Notebook {
             // There is a connection again.
             try queue.resume(.offline, in: db)
             let count = try FeedRows(db: db).add(page, to: filter, at: position)
-            try OwnRows(db: db).removeShown()
+            try OwnRows(db: db).noteFetched(sent, in: filter)
             return count
         }
     }

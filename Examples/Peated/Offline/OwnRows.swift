@@ -54,22 +54,29 @@ struct OwnRows {
     func tastings(missingIn feed: FeedFilter) throws -> [Row] {
         guard feed != .friends else { return [] }
         let sql = """
-            SELECT * FROM own_tasting WHERE service IS NULL
-                OR service NOT IN (SELECT tasting FROM feed_item WHERE feed = ? AND tasting IS NOT NULL)
+            SELECT * FROM own_tasting WHERE service IS NULL OR (
+                NOT \(feed == .own ? "is_in_own" : "is_in_global")
+                AND service NOT IN (SELECT tasting FROM feed_item WHERE feed = ? AND tasting IS NOT NULL)
+            )
             ORDER BY rowid DESC
             """
         return try GRDB.Row.fetchAll(db, sql: sql, arguments: [feed.rawValue]).map(row)
     }
 
-    /// Removes the tastings that all feeds have.
-    func removeShown() throws {
-        try db.execute(
-            sql: """
-                DELETE FROM own_tasting
-                WHERE service IN (SELECT tasting FROM feed_item WHERE feed = 'global')
-                    AND service IN (SELECT tasting FROM feed_item WHERE feed = 'own')
-                """
-        )
+    /// The tastings that the service has, by its identifiers.
+    func sent() throws -> [String] {
+        try String.fetchAll(db, sql: "SELECT service FROM own_tasting WHERE service IS NOT NULL")
+    }
+
+    /// Notes that a feed was fetched from its top after the service had these tastings. From then on the feed says
+    /// where they are, or that they are gone. Those of both feeds are removed.
+    func noteFetched(_ sent: [String], in feed: FeedFilter) throws {
+        guard feed != .friends else { return }
+        let column = feed == .own ? "is_in_own" : "is_in_global"
+        for id in sent {
+            try db.execute(sql: "UPDATE own_tasting SET \(column) = 1 WHERE service = ?", arguments: [id])
+        }
+        try db.execute(sql: "DELETE FROM own_tasting WHERE is_in_global AND is_in_own")
     }
 
     private func row(_ row: GRDB.Row) throws -> Row {

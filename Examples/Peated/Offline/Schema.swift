@@ -15,11 +15,13 @@ enum Schema {
                     ) WITHOUT ROWID;
                     """
             )
-            // Tastings of this machine, until the feed has them: `service` is the identifier that the service chose.
+            // Tastings of this machine, until both feeds that will have them were fetched. `service` is the identifier
+            // that the service chose.
             try db.execute(
                 sql: """
                     CREATE TABLE own_tasting (
-                        id TEXT PRIMARY KEY, service TEXT UNIQUE, content TEXT NOT NULL, picture TEXT
+                        id TEXT PRIMARY KEY, service TEXT UNIQUE, content TEXT NOT NULL, picture TEXT,
+                        is_in_global INTEGER NOT NULL DEFAULT 0, is_in_own INTEGER NOT NULL DEFAULT 0
                     );
                     CREATE TABLE own_toast (tasting TEXT PRIMARY KEY, is_on INTEGER NOT NULL, mutation TEXT NOT NULL);
                     """

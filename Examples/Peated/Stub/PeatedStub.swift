@@ -63,6 +63,9 @@ package actor PeatedStub {
         try insert(NewTasting(bottleId: "b1", notes: notes), by: Caller(id: author))
     }
 
+    /// Removes a tasting, as its author does on another machine.
+    package func removeTasting(_ id: String) { state.tastings.removeAll { $0.tasting.id == id } }
+
     /// Makes every access token expire, as the service does after some minutes.
     package func expireAccessTokens() {
         state.accessTokens = [:]

@@ -210,6 +210,27 @@ struct OfflineStoryTests {
         }
     }
 
+    @Test func aSentTastingIsOnTopUntilTheFeedSaysWhereItIs() async throws {
+        try await Machine.run { machine in
+            let notebook = try await machine.signIn()
+            for feed in [FeedFilter.own, .global] { try await notebook.refresh(feed, pageSize: 2) }
+            try await notebook.taste("b1", notes: "Mine")
+            try await notebook.send()
+            let sent = try #require(await machine.stub.tastings.last?.id)
+            try await notebook.refresh(.own, pageSize: 2)
+            for feed in [FeedFilter.own, .global] {
+                #expect(try await notebook.lines(feed).filter { $0.hasPrefix("\(sent) ") }.count == 1)
+            }
+            // It is removed on another machine before the other feed is fetched.
+            await machine.stub.removeTasting(sent)
+            for feed in [FeedFilter.global, .own] {
+                try await notebook.refresh(feed, pageSize: 2)
+                #expect(try await notebook.lines(feed).filter { $0.contains("Mine") } == [])
+            }
+            #expect(try await notebook.tasting("local-1") == nil)
+        }
+    }
+
     @Test func mistakesChangeNothing() async throws {
         try await Machine.run { machine in
             let notebook = try await machine.signIn()
