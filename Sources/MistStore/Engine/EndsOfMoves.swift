@@ -60,16 +60,21 @@ extension MovedRecords {
 
     /// Ends the move of a row that was removed here: the delete concerns the old record, too.
     ///
-    /// Where the delete of the copy waits for a permission, that of the old record does as well, also if it was pending
-    /// already: another device may have changed the old record, and an undo brings back both.
+    /// It has a permission, or waits for one, as the delete of the copy does, also if it was pending already: another
+    /// device may have changed the old record, and an undo brings back both.
     func end(orphan entry: Moves.Entry) throws {
         try moves.forget(entry)
-        if let known = try knownVersions.fetch(named: entry.name, in: entry.zone), known.row == entry.row {
-            try tombstones.insert(known.id)
-            try knownVersions.forget(known.id)
-        } else if try tombstones.waits(entry.name, of: entry.type, outside: entry.zone, in: scope) {
-            try tombstones.withdrawPermission(entry.name, in: entry.zone)
+        let permission = try tombstones.permission(entry.name, of: entry.type, outside: entry.zone, in: scope)
+        guard let known = try knownVersions.fetch(named: entry.name, in: entry.zone), known.row == entry.row else {
+            if permission == false { try tombstones.withdrawPermission(entry.name, in: entry.zone) }
+            return
         }
+        if permission == true {
+            try tombstones.insertOfMove(known.id, depth: entry.depth)
+        } else {
+            try tombstones.insert(known.id)
+        }
+        try knownVersions.forget(known.id)
     }
 
     /// For how long records that arrive below a moved record in its former zone follow it: 30 days.

@@ -130,18 +130,21 @@ extension Tombstones {
         ).map { ($0["zone"], $0["tag"]) }
     }
 
-    /// Whether a name has a tombstone in another zone of a scope that was not permitted.
-    func waits(_ name: String, of table: TableID, outside zone: ZoneRowID, in scope: DatabaseScope) throws -> Bool {
+    /// Whether the delete of a name in another zone of a scope was permitted; `nil` where there is no such delete.
+    func permission(
+        _ name: String,
+        of table: TableID,
+        outside zone: ZoneRowID,
+        in scope: DatabaseScope
+    ) throws -> Bool? {
         try db.value(
             """
-            SELECT EXISTS (
-                SELECT 1 FROM mist_tombstone
-                WHERE type = ? AND name = ? AND zone <> ? AND \(Self.isWithoutPermission)
-            )
+            SELECT min(is_permitted) FROM mist_tombstone
+            WHERE type = ? AND name = ? AND zone <> ? AND zone IN (\(Zones.ids(in: "?")))
             """,
             [table, name, zone, scope.number],
             as: Bool.self
-        ) ?? false
+        )
     }
 
     var isEmpty: Bool {
