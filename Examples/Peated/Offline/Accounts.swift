@@ -60,7 +60,7 @@ public struct Accounts: Sendable {
     /// The folder of a user. Its name has the user's name for people, and is another one for each user and service.
     public func folder(of account: Account) throws -> URL {
         let hash = SHA256.hash(data: Data("\(account.server.absoluteString)\n\(account.userID)".utf8))
-        let digits = hash.prefix(6).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        let digits = hash.prefix(6).hexadecimal
         let name = account.username.unicodeScalars.filter { ("a"..."z").contains($0) || ("0"..."9").contains($0) }
         let own = folder.appending(path: "\(String(String.UnicodeScalarView(name)).prefix(32))-\(digits)")
         try makeFolder(own)

@@ -47,7 +47,7 @@ struct Pictures: Sendable {
             try handle.write(contentsOf: piece)
         }
         try handle.synchronize()
-        let digest = hash.finalize().map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        let digest = hash.finalize().hexadecimal
         if !FileManager.default.fileExists(atPath: file(digest).path) {
             try FileManager.default.moveItem(at: draft, to: file(digest))
         }
@@ -64,6 +64,11 @@ struct Pictures: Sendable {
             if let changed, Date().timeIntervalSince(changed) > age { try? FileManager.default.removeItem(at: file) }
         }
     }
+}
+
+extension Sequence<UInt8> {
+    /// The bytes as hexadecimal digits, in lower case.
+    var hexadecimal: String { map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
 }
 
 /// A picture that is kept.
