@@ -32,11 +32,7 @@ extension MovedRecords {
         var isReleased = true
         for table in file.allTables {
             for field in table.fields where field.type == .reference && !field.schema.isParent {
-                for row in try table.rows(
-                    "\(field.column) = ? AND _zone = ?\(field.bindingCondition)",
-                    [.text(entry.name), ColumnValue(zone.id)],
-                    db
-                ) {
+                for row in try table.rows(boundTo: entry.name, by: field, in: zone.id, db) {
                     let link = [field.name: row.fields[field.name]]
                     try recovery.add(.targetMoved, link, of: table.recordType, row.name, in: zone, at: now)
                     try pendingEdits.note(field, of: row.id, table, at: serviceTime, raw: now)

@@ -135,12 +135,7 @@ extension RemoteDeletes {
     private func dependents(of name: String, in zone: StoredZone, _ table: RecordTable) throws -> [LocalRow] {
         var rows: [RecordRowID: LocalRow] = [:]
         for field in table.fields where field.type == .reference {
-            let found = try table.rows(
-                "\(field.column) = ? AND _zone = ?\(field.bindingCondition)",
-                [.text(name), ColumnValue(zone.id)],
-                db
-            )
-            for row in found { rows[row.id] = row }
+            for row in try table.rows(boundTo: name, by: field, in: zone.id, db) { rows[row.id] = row }
         }
         return rows.values.sorted { $0.id < $1.id }
     }

@@ -299,6 +299,17 @@ extension StoredField {
     var bindingCondition: String { schema.isParent ? "" : " AND \(actionColumn ?? "NULL") = 1" }
 }
 
+extension RecordTable {
+    /// The rows in a zone that are removed with a record, because of a reference in a field.
+    func rows(boundTo name: String, by field: StoredField, in zone: ZoneRowID, _ db: Database) throws -> [LocalRow] {
+        try rows(
+            "\(field.column) = ? AND _zone = ?\(field.bindingCondition)",
+            [.text(name), ColumnValue(zone)],
+            db
+        )
+    }
+}
+
 extension FieldValue {
     /// The references of the value: that of a `REFERENCE`, or those of a `REFERENCE_LIST`.
     var references: [Reference] { referenceValue.map { [$0] } ?? referenceListValue ?? [] }
