@@ -113,7 +113,8 @@ extension MovedRecords {
                 return true
             }
             try knownVersions.setRow(row.id, of: known.id)
-            try insertMove(of: row, table, from: zone.id, at: move)
+            let depth = try moves.entries(of: row.id, table.id).first?.depth ?? 0
+            try insertMove(of: row, table, from: zone.id, depth: depth, at: move)
             return try apply(record, ofFormer: name, in: zone)
         }
         return false
@@ -192,7 +193,8 @@ extension MovedRecords {
             if try isFormer ? isOwn(move) : isOwnMove {
                 // This device has made the earlier copy, and deletes it. It deletes the record that it has moved, too,
                 // where it is back: its delete was taken back, or the file was restored.
-                try insertMove(of: row, table, from: row.zone, at: isFormer ? move : base.times.move)
+                let time = isFormer ? move : base.times.move
+                try insertMove(of: row, table, from: row.zone, depth: entries.first?.depth ?? 0, at: time)
             } else {
                 try knownVersions.forget(known.id)
                 // The outcome of a create is known then: the service had the record.
@@ -222,13 +224,19 @@ extension MovedRecords {
     }
 
     /// Notes that a row comes from a zone, in which this device deletes the old record.
-    private func insertMove(of row: LocalRow, _ table: RecordTable, from zone: ZoneRowID, at move: EditTime?) throws {
+    private func insertMove(
+        of row: LocalRow,
+        _ table: RecordTable,
+        from zone: ZoneRowID,
+        depth: Int64,
+        at move: EditTime?
+    ) throws {
         try moves.insert(
             row,
             of: table.id,
             from: zone,
             number: try moves.nextNumber(),
-            depth: try moves.entries(of: row.id, table.id).first?.depth ?? 0,
+            depth: depth,
             time: move.map { ServiceTime($0.milliseconds) } ?? serviceTime,
             raw: now,
             parent: nil

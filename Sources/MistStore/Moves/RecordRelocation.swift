@@ -76,7 +76,16 @@ struct RecordRelocation {
             }
         } else {
             let parent = table.parentField.flatMap { row.fields[$0.name]?.referenceValue?.recordName }
-            try moves.insert(row, of: table.id, number: number, depth: depth, time: time, raw: raw, parent: parent)
+            try moves.insert(
+                row,
+                of: table.id,
+                from: row.zone,
+                number: number,
+                depth: depth,
+                time: time,
+                raw: raw,
+                parent: parent
+            )
         }
         try moves.forgetDeparture(of: row.name, from: zone.id)
         try table.place(row.id, in: zone.id, db)

@@ -142,11 +142,11 @@ extension Moves {
         try db.value("SELECT coalesce(max(number), 0) + 1 FROM mist_move", as: Int64.self) ?? 1
     }
 
-    /// Notes that a row was moved out of a zone; `nil` for the zone that it is in.
+    /// Notes that a row was moved out of a zone.
     func insert(
         _ row: LocalRow,
         of table: TableID,
-        from zone: ZoneRowID? = nil,
+        from zone: ZoneRowID,
         number: Int64,
         depth: Int64,
         time: ServiceTime,
@@ -158,7 +158,7 @@ extension Moves {
             INSERT INTO mist_move (type, row, zone, name, number, depth, time, raw, parent)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (type, row, zone) DO NOTHING
             """,
-            [table, row.id, zone ?? row.zone, row.name, number, depth, time, raw, parent]
+            [table, row.id, zone, row.name, number, depth, time, raw, parent]
         )
     }
 
