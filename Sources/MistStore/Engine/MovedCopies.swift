@@ -86,12 +86,14 @@ extension MovedRecords {
         try copy.tag == nil && !copy.isConflicting && !sentOperations.isSent(copy.name, in: copy.zone)
     }
 
-    /// Whether a version is of a record of which this file has a later copy in another zone: its delete is only a matter
+    /// Leaves out a version of a record of which this file has a later copy in another zone: its delete is only a matter
     /// of time, and the device that made the copy takes over what is changed in it meanwhile.
     ///
     /// Where this device has to delete the old record, and this delete was taken back with that of the copy, the move
     /// goes on: it takes over what was changed in the old record, and deletes it.
-    func isSuperseded(_ record: Record, named name: String, _ table: RecordTable, in zone: StoredZone) throws -> Bool {
+    ///
+    /// - Returns: Whether the version is one.
+    func leaveOut(_ record: Record, named name: String, _ table: RecordTable, in zone: StoredZone) throws -> Bool {
         guard scope == .private, try !transaction.isOnly(zone.id),
             case .bytes(let data)? = record.fields[EditTimes.fieldName]?.plain
         else { return false }

@@ -19,7 +19,7 @@ struct RemoteChanges: EngineProcedure {
             return try apply(record, named: name, nil, in: zone)
         }
         if try movedRecords.rebase(onto: record, named: name, table, in: zone) { return }
-        if try movedRecords.isSuperseded(record, named: name, table, in: zone) { return }
+        if try movedRecords.leaveOut(record, named: name, table, in: zone) { return }
         let arrival = try movedRecords.arrival(of: record, named: name, table, in: zone)
         if table.assetFields.isEmpty {
             try apply(record, named: name, table, in: zone, base: arrival?.base)
