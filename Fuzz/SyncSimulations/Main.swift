@@ -63,6 +63,10 @@ struct Main {
             if kind == .sessions || kind == .all { simulation.faults.otherSession = 0.05 }
             do {
                 counts += try simulation.run(seed: seed)
+            } catch let failure as SimulationFailure {
+                let lines = ["", "seed \(seed) fails with the faults '\(name)': \(failure.message)"] + failure.story
+                FileHandle.standardError.write(Data((lines.joined(separator: "\n") + "\n").utf8))
+                exit(255)
             } catch {
                 FileHandle.standardError.write(Data("\nseed \(seed) fails with the faults '\(name)': \(error)\n".utf8))
                 exit(255)
