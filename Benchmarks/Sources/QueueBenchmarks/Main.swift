@@ -72,11 +72,11 @@ struct Main {
     {
         let start = ContinuousClock.now
         try await withThrowingDiscardingTaskGroup { group in
-            let last = Atomic(0)
+            let numbers = Numbers()
             for _ in 0..<concurrency {
                 group.addTask {
                     while true {
-                        let number = last.add(1, ordering: .relaxed).oldValue
+                        let number = numbers.next()
                         guard number < count else { return }
                         _ = try await sender.send(Note(number), key: "bare-\(round)-\(number)")
                     }
@@ -185,4 +185,11 @@ struct Failure: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
+}
+
+/// The numbers of the notes, for several tasks.
+private final class Numbers: Sendable {
+    private let count = Atomic(0)
+
+    func next() -> Int { count.add(1, ordering: .relaxed).oldValue }
 }
