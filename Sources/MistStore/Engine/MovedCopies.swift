@@ -218,11 +218,17 @@ extension MovedRecords {
 
     /// The values of a row without its edits.
     func values(of row: LocalRow, _ base: KnownVersion, _ table: RecordTable) throws -> RemoteVersion {
-        var fields = row.fields
+        var version = RemoteVersion(fields: row.fields, times: base.times, modified: base.modified?.rawValue ?? 0)
         for edit in try pendingEdits.edits(of: row.id, table) {
-            if let field = edit.field { fields[field.name] = edit.base }
+            guard let field = edit.field else { continue }
+            version.fields[field.name] = edit.base
+            // The edit is later than the value that it was made on. That may be older than the version, or a link that was
+            // left out of a copy, so the version has no time of it.
+            if field.schema.merge == .latest {
+                version.times.set(EditTime(milliseconds: 0, device: 0), of: field.name, edit.base)
+            }
         }
-        return RemoteVersion(fields: fields, times: base.times, modified: base.modified?.rawValue ?? 0)
+        return version
     }
 
     /// Notes that a row comes from a zone, in which this device deletes the old record.

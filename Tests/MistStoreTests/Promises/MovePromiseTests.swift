@@ -22,7 +22,7 @@ struct Folder: Hashable {
 /// Promise 11: moves between zones.
 struct MovePromiseTests {
     /// Two devices with a zone for each root. Roots `x`, `y` and others; `a` is below `x`, and `b` below `a`.
-    private func devices(and roots: String...) throws -> (SyncScenario, ScenarioDevice, ScenarioDevice) {
+    func devices(and roots: String...) throws -> (SyncScenario, ScenarioDevice, ScenarioDevice) {
         let scenario = try SyncScenario()
         let phone = try scenario.device("phone", records: [Folder.self], zones: .perRoot)
         let laptop = try scenario.device("laptop", records: [Folder.self], zones: .perRoot)

@@ -1,0 +1,60 @@
+import CloudKitModel
+import MistKit
+import MistTesting
+import TestSupport
+import Testing
+
+@testable import MistStore
+
+/// Promise 11: records that are moved away and back. The service creates such a record again, so it has another time of
+/// creation, and a device that was away sees one zone with one record of the same name.
+extension MovePromiseTests {
+    @Test("11, F5. An edit that was sent with a copy, without a reply, wins over an earlier one in the old record")
+    func editsOfCopiesOfUnknownOutcome() throws {
+        let (scenario, phone, laptop) = try devices()
+        try laptop.run("UPDATE Folder SET title = 'first' WHERE _recordName = 'a'")
+        try scenario.synchronise()
+        scenario.clock.advance(by: 10)
+        try laptop.run("UPDATE Folder SET title = 'earlier' WHERE _recordName = 'a'")
+        scenario.clock.advance(by: 10)
+        try phone.run("UPDATE Folder SET title = 'later' WHERE _recordName = 'a'")
+        try phone.move("a", below: "y")
+        scenario.clock.advance(by: 10)
+        try phone.sync { request in
+            guard request.line.contains("create") else { return .answered }
+            try laptop.sync()
+            return .lostReply
+        }
+        for _ in 0..<3 {
+            scenario.clock.advance(by: 60)
+            try scenario.synchronise()
+        }
+        try scenario.expect([
+            "Folder a above=→y opened=0 title=later", "Folder b above=→a opened=0 title=b", "Folder x opened=0 title=x",
+            "Folder y opened=0 title=y",
+        ])
+        #expect(try phone.recovery() == [])
+    }
+
+    @Test("11, F5. A link to itself, which is sent after the copy, is in a copy whose reply was lost")
+    func linksOfCopiesOfUnknownOutcome() throws {
+        let (scenario, phone, laptop) = try devices()
+        try phone.run("UPDATE Folder SET related = 'a' WHERE _recordName = 'a'")
+        try scenario.synchronise()
+        scenario.clock.advance(by: 60)
+        // The old record is changed, so that it is newer than the link.
+        try laptop.run("UPDATE Folder SET title = 'tax' WHERE _recordName = 'a'")
+        try scenario.synchronise()
+        try phone.move("a", below: "y")
+        try phone.sync { $0.line.contains("create") ? .lostReply : .answered }
+        for _ in 0..<3 {
+            scenario.clock.advance(by: 60)
+            try scenario.synchronise()
+        }
+        try scenario.expect([
+            "Folder a above=→y opened=0 related=→a title=tax", "Folder b above=→a opened=0 title=b",
+            "Folder x opened=0 title=x", "Folder y opened=0 title=y",
+        ])
+        #expect(try phone.recovery() == [])
+    }
+}
