@@ -133,6 +133,19 @@ extension MovedRecords {
         return (move, creation, zone)
     }
 
+    /// Whether a version is the record of a creation, which was moved away and back: the service has another time of
+    /// creation for it, and the name had no other life.
+    func isBack(_ record: Record, createdAt creation: EditTime?) -> Bool {
+        guard let creation, let origin = origin(of: record) else { return false }
+        return origin.creation == creation
+    }
+
+    /// Whether a version was moved to its zone later than a row to another one.
+    func isMoved(_ record: Record, after row: LocalRow, _ table: RecordTable) throws -> Bool {
+        guard let (move, _, _) = origin(of: record), let base = try version(of: row, table) else { return false }
+        return try self.move(of: row, base, table).map { $0 < move } ?? true
+    }
+
     /// Whether this device has deleted the record that a copy was made of.
     private func isDeletedHere(_ name: String, from zoneName: String) throws -> Bool {
         guard let zone = try zones.number(of: ZoneID(zoneName: zoneName)) else { return false }
@@ -202,6 +215,11 @@ extension MovedRecords {
                 // The outcome of a create is known then: the service had the record.
                 if known.tag == nil { try sentOperations.forget(row.name, in: row.zone) }
             }
+        }
+        // It is back where this device has moved it from: nothing is to be deleted there.
+        for entry in entries where entry.zone == zone.id {
+            try moves.forget(entry)
+            try tombstones.forget(entry.name, in: zone.id)
         }
         if base.tag != nil { try pendingEdits.forget(.insert, of: row.id, table.id) }
         try moves.release(row.name, in: row.zone)

@@ -52,6 +52,16 @@ struct MovedRecords: EngineProcedure {
         try knownVersions.setOther(other, sent.record, named: sent.name, of: table.recordType)
     }
 
+    /// Keeps the reference to the parent as an edit of a row that was moved later than the copy which its new zone has:
+    /// the update says where the record was moved from, and when.
+    func keepMove(of row: LocalRow, _ table: RecordTable, to zone: StoredZone) throws {
+        guard let entry = try moves.entries(of: row.id, table.id).first, let parent = table.parentField,
+            let copy = try knownVersions.fetch(named: row.name, in: zone.id),
+            copy.times.isMoved(before: EditTime(entry.time, device: try fileState.device))
+        else { return }
+        try pendingEdits.note(parent, of: row.id, table, at: entry.time, raw: entry.raw)
+    }
+
     /// Keeps the insert of a row whose copy is still to be sent: an acknowledgement of its former record has ended all
     /// edits.
     func keepInsert(of row: RecordRowID, _ table: RecordTable) throws {
@@ -79,12 +89,16 @@ extension MovedRecords {
         let known = try knownVersions.fetch(named: name, in: zone.id)
         let created = try known.map(\.created) ?? tombstones.created(name, in: zone.id) ?? nil
         if let created, let theirs = record.created?.time, created != theirs {
-            // The record was deleted, and its name is used again.
-            try moves.forget(entry)
-            try tombstones.forget(name, in: zone.id)
-            if let known { try knownVersions.forget(known.id) }
-            return false
+            guard isBack(record, createdAt: known?.creation ?? entry.times?.creation) else {
+                // The record was deleted, and its name is used again.
+                try moves.forget(entry)
+                try tombstones.forget(name, in: zone.id)
+                if let known { try knownVersions.forget(known.id) }
+                return false
+            }
         }
+        // It was moved back after the move of this device: its row arrives here.
+        if try isMoved(record, after: row, table) { return false }
         try moves.release(name, in: zone.id)
         if let known, let tag = known.tag {
             try knownVersions.note(zone.epoch, known.id)

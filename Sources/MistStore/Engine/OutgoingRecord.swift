@@ -103,7 +103,11 @@ struct OutgoingRecord {
         times.creation = known?.times.creation
         if isCreate, let insert { times.creation = EditTime(insert.time, device: device) }
         if isCopy { times.creation = known?.creation }
-        if isCreate, let move { times.setMove(move.time.clamped(toVersionOf: serviceTime.rawValue), from: move.zone) }
+        if let move {
+            let time = move.time.clamped(toVersionOf: serviceTime.rawValue)
+            // An update that moves: in the new zone there was an earlier copy.
+            if isCreate || times.isMoved(before: time) { times.setMove(time, from: move.zone) }
+        }
         for field in table.fields {
             let value = row.fields[field.name]
             let isEmptied = emptied.contains(field.name)

@@ -92,10 +92,12 @@ struct RemoteChanges: EngineProcedure {
     }
 
     /// The known version of a record; `nil` where there is none. A known version of another life ends: its row may be
-    /// in the table of another type.
+    /// in the table of another type. A record that was moved away and back is of the same life, although the service has
+    /// created it again.
     private func versionOfSameLife(as record: Record, named name: String, in zone: StoredZone) throws -> KnownVersion? {
         let known = try knownVersions.fetch(named: name, in: zone.id)
-        guard let known, known.tag != nil, let old = known.created, let created = record.created?.time, old != created
+        guard let known, known.tag != nil, let old = known.created, let created = record.created?.time, old != created,
+            !movedRecords.isBack(record, createdAt: known.creation)
         else { return known }
         if let table = file.tablesByID[known.type] { try deletes.endLife(of: known, table, .replaced) }
         return nil

@@ -30,6 +30,7 @@ struct VersionMerge: EngineProcedure {
         try applyVersion(to: row, editedSince: former?.version ?? known)
         if let former, let row {
             try movedRecords.absorb(former.values, into: row, table, .all)
+            try movedRecords.keepMove(of: row, table, to: zone)
         }
     }
 

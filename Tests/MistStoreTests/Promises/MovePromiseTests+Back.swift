@@ -9,6 +9,60 @@ import Testing
 /// Promise 11: records that are moved away and back. The service creates such a record again, so it has another time of
 /// creation, and a device that was away sees one zone with one record of the same name.
 extension MovePromiseTests {
+    @Test("11, 3. A pending edit of a record that another device has moved away and back is sent")
+    func editsOfRecordsThatAreBack() throws {
+        let (scenario, phone, laptop) = try devices()
+        try laptop.run("UPDATE Folder SET title = 'tax', opened = opened + 2 WHERE _recordName = 'a'")
+        for parent in ["y", "x"] {
+            try phone.run("UPDATE Folder SET opened = opened + 1 WHERE _recordName = 'a'")
+            try phone.move("a", below: parent)
+            for _ in 0..<2 { try phone.sync() }
+        }
+        #expect(try phone.moves() == 0)
+        try scenario.synchronise()
+        try scenario.expect([
+            "Folder a above=→x opened=4 title=tax", "Folder b above=→a opened=0 title=b", "Folder x opened=0 title=x",
+            "Folder y opened=0 title=y",
+        ])
+        #expect(try laptop.recovery() == [])
+        for device in [phone, laptop] { #expect(try device.recordsByZone() == ["a b x", "y"]) }
+    }
+
+    @Test(
+        "11, F5. Of a move, and of two that lead away and back, the latest wins; the record is in one zone",
+        arguments: [false, true],
+        [false, true]
+    )
+    func movesOfRecordsThatAreBack(isLater: Bool, isSent: Bool) throws {
+        let (scenario, phone, laptop) = try devices(and: "z")
+        func moveElsewhere() throws {
+            try laptop.move("a", below: "z")
+            try laptop.run("UPDATE Folder SET title = 'tax' WHERE _recordName = 'a'")
+            // The copies are made, and the old records stay for now.
+            if isSent { try laptop.sync { $0.line.contains("delete") ? .crashBefore : .answered } }
+        }
+        if !isLater { try moveElsewhere() }
+        scenario.clock.advance(by: 60)
+        for parent in ["y", "x"] {
+            try phone.move("a", below: parent)
+            for _ in 0..<2 { try phone.sync() }
+        }
+        scenario.clock.advance(by: 60)
+        if isLater { try moveElsewhere() }
+        for _ in 0..<3 {
+            scenario.clock.advance(by: 60)
+            try scenario.synchronise()
+        }
+        let records = isLater ? ["a b z", "x", "y"] : ["a b x", "y", "z"]
+        for device in [phone, laptop] {
+            #expect(try device.recordsByZone() == records)
+            #expect(try device.moves() == 0)
+            #expect(try device.pending() == [])
+        }
+        #expect(try scenario.serviceRecords().count == 5)
+        #expect(try phone.records().contains("Folder a above=→\(isLater ? "z" : "x") opened=0 title=tax"))
+    }
+
     @Test("11, F5. An edit that was sent with a copy, without a reply, wins over an earlier one in the old record")
     func editsOfCopiesOfUnknownOutcome() throws {
         let (scenario, phone, laptop) = try devices()
