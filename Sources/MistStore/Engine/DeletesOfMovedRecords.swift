@@ -90,9 +90,7 @@ extension MovedRecords {
     /// delete of a user, and wins. Later, the other device may have moved the record, and given up its copy for the
     /// later one of this device.
     private func decide(about entry: Moves.Entry, in zone: StoredZone) throws {
-        guard let table = file.tablesByID[entry.type], let row = try table.row(id: entry.row, db) else {
-            return try end(orphan: entry)
-        }
+        guard let (row, table) = try file.row(of: entry, db) else { return try end(orphan: entry) }
         try moves.forget(entry)
         try tombstones.forget(entry.name, in: zone.id)
         // The outcome of what was sent is known: the service had the record, and has it no more.

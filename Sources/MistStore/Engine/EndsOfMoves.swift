@@ -8,9 +8,11 @@ extension MovedRecords {
     func finish() throws {
         guard scope == .private, try transaction.hasMoves else { return }
         for (_, entries) in Dictionary(grouping: try moves.all(), by: \.number).sorted(by: { $0.key < $1.key }) {
+            // Another program goes on with the moves of types that this one does not have.
+            guard entries.allSatisfy({ file.tablesByID[$0.type] != nil }) else { continue }
             var rows: [(Moves.Entry, LocalRow)] = []
             for entry in entries {
-                if let table = file.tablesByID[entry.type], let row = try table.row(id: entry.row, db) {
+                if let (row, _) = try file.row(of: entry, db) {
                     rows.append((entry, row))
                 } else {
                     try end(orphan: entry)
@@ -54,23 +56,9 @@ extension MovedRecords {
         }
     }
 
-    /// Ends the move of a row that was removed here: the delete concerns the old record, too.
-    ///
-    /// It has a permission, or waits for one, as the delete of the copy does, also if it was pending already: another
-    /// device may have changed the old record, and an undo brings back both.
+    /// Ends the move of a row that was removed here.
     func end(orphan entry: Moves.Entry) throws {
-        try moves.forget(entry)
-        let permission = try tombstones.permission(entry.name, of: entry.type, outside: entry.zone, in: scope)
-        guard let known = try knownVersions.fetch(named: entry.name, in: entry.zone), known.row == entry.row else {
-            if permission == false { try tombstones.withdrawPermission(entry.name, in: entry.zone) }
-            return
-        }
-        if permission == true {
-            try tombstones.insertOfMove(known.id, depth: entry.depth)
-        } else {
-            try tombstones.insert(known.id)
-        }
-        try knownVersions.forget(known.id)
+        try OrphanedMoves(file: file, scope: scope, db: db).end(entry)
     }
 
     /// For how long records that arrive below a moved record in its former zone follow it: 30 days.

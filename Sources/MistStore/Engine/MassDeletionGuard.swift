@@ -132,9 +132,14 @@ extension LocalDatabase {
     }
 
     package func allowMassDeletion(_ db: Database) throws -> Int {
-        // Other programs' deletes may have begun cascades.
-        try Cascades(file: file, db: db).complete()
+        try completeDeletes(db)
         return try Tombstones(db: db).permitAll(in: scope)
+    }
+
+    /// Completes what a delete begins: cascades of other programs' deletes, and the deletes of what a move has left.
+    private func completeDeletes(_ db: Database) throws {
+        try Cascades(file: file, db: db).complete()
+        try OrphanedMoves(file: file, scope: scope, db: db).endAll()
     }
 
     /// Takes back the deletes that were not sent and not permitted. The next synchronisation fetches their records
@@ -155,7 +160,7 @@ extension LocalDatabase {
     }
 
     package func undoMassDeletion(_ db: Database) throws -> Int {
-        try Cascades(file: file, db: db).complete()
+        try completeDeletes(db)
         let tombstones = Tombstones(db: db)
         var count = 0
         for deleted in try tombstones.withoutPermission(in: scope) {

@@ -37,13 +37,13 @@ extension MovedRecords {
     ///
     /// - Returns: Whether the version was applied.
     func rebase(onto record: Record, named name: String, _ table: RecordTable, in zone: StoredZone) throws -> Bool {
-        guard try transaction.hasMoves, let (move, creation, _) = origin(of: record),
+        guard try transaction.hasMoves, let (move, creation, former) = origin(of: record),
             try tombstones.created(name, in: zone.id) == nil
         else { return false }
         for row in try others(named: name, than: zone.id, table) {
             let copy = try knownVersions.fetch(named: row.name, in: row.zone)
             guard try copy.map({ try isRefused($0) }) ?? true else { continue }
-            guard let base = try former(of: row, table), base.creation == creation,
+            guard let base = try self.former(of: row, table), base.creation == creation,
                 base.times.isMoved(before: move), let own = try self.move(of: row, base, table), own > move,
                 let entry = try moves.entry(of: name, from: base.zone), base.zone != zone.id
             else { continue }
@@ -61,9 +61,8 @@ extension MovedRecords {
                 movedRow: row
             ).apply()
             try moves.setZone(zone.id, of: entry)
-            if try isOwnCopy(base) {
-                // This device has made that copy, so no other one deletes it. The record itself is in the zone of the
-                // version.
+            if try isDeleted(name, in: base.zone, from: former, movedAt: move, isOwnMove: isOwnCopy(base)) {
+                // No other device deletes it. The record itself is in the zone of the version.
                 try tombstones.insertOfMove(base.id, depth: entry.depth)
             }
             try knownVersions.forget(base.id)
@@ -81,6 +80,28 @@ extension MovedRecords {
 
     private func isOwn(_ move: EditTime) throws -> Bool { try fileState.devices.contains(move.device) }
 
+    /// Whether this device deletes what the service has of a record in a zone, where the record was moved on.
+    ///
+    /// It deletes the record that it has moved, and a copy of its own that another device has moved; also one that it has
+    /// moved before, and that is back: its delete was taken back, or the file was restored.
+    ///
+    /// - Parameters:
+    ///   - name: The record's name.
+    ///   - zone: The zone.
+    ///   - former: The zone that the later copy was moved from.
+    ///   - move: The move of the later copy.
+    ///   - isOwnMove: Whether this device has made the copy in the zone.
+    private func isDeleted(
+        _ name: String,
+        in zone: ZoneRowID,
+        from former: String,
+        movedAt move: EditTime,
+        isOwnMove: Bool
+    ) throws -> Bool {
+        let isFormer = try zones.fetch(zone)?.zoneID.zoneName == former
+        return try (isFormer ? isOwn(move) : isOwnMove) || moves.isDeparted(name, from: zone)
+    }
+
     /// Whether the service has refused the create of a copy, so that it does not have the copy.
     private func isRefused(_ copy: KnownVersion) throws -> Bool {
         try copy.tag == nil && !copy.isConflicting && !sentOperations.isSent(copy.name, in: copy.zone)
@@ -90,7 +111,8 @@ extension MovedRecords {
     /// of time, and the device that made the copy takes over what is changed in it meanwhile.
     ///
     /// Where this device has to delete the old record, and this delete was taken back with that of the copy, the move
-    /// goes on: it takes over what was changed in the old record, and deletes it.
+    /// goes on, also if another device has moved the copy on since: it takes over what was changed in the old record, and
+    /// deletes it.
     ///
     /// - Returns: Whether the version is one.
     func leaveOut(_ record: Record, named name: String, _ table: RecordTable, in zone: StoredZone) throws -> Bool {
@@ -110,7 +132,7 @@ extension MovedRecords {
             else { continue }
             guard let known else { return true }
             // This device deletes the record that it has moved, and a copy of its own that another device has moved on.
-            guard try isOwn(move) || times.move.map(isOwn) ?? false else {
+            guard try isOwn(move) || times.move.map(isOwn) ?? false || moves.isDeparted(name, from: zone.id) else {
                 try knownVersions.forget(known.id)
                 return true
             }
@@ -204,10 +226,8 @@ extension MovedRecords {
             }
         }
         if let known = try knownVersions.fetch(named: row.name, in: row.zone) {
-            let isFormer = try zones.fetch(row.zone)?.zoneID.zoneName == former
-            if try isFormer ? isOwn(move) : isOwnMove {
-                // This device has made the earlier copy, and deletes it. It deletes the record that it has moved, too,
-                // where it is back: its delete was taken back, or the file was restored.
+            if try isDeleted(row.name, in: row.zone, from: former, movedAt: move, isOwnMove: isOwnMove) {
+                let isFormer = try zones.fetch(row.zone)?.zoneID.zoneName == former
                 let time = isFormer ? move : base.times.move
                 try insertMove(of: row, table, from: row.zone, depth: entries.first?.depth ?? 0, at: time)
             } else {

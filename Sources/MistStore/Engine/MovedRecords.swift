@@ -62,6 +62,24 @@ struct MovedRecords: EngineProcedure {
         try pendingEdits.note(parent, of: row.id, table, at: entry.time, raw: entry.raw)
     }
 
+    /// Whether a version is of a record that this device has moved out of the zone and deleted, and whose delete was taken
+    /// back.
+    func isTakenBack(_ name: String, _ table: RecordTable, in zone: StoredZone) throws -> Bool {
+        guard try transaction.hasMoves, try moves.isDeparted(name, from: zone.id) else { return false }
+        return try table.row(named: name, in: zone.id, db) == nil
+    }
+
+    /// Sends a record again as it is, whose delete was taken back: a device that had the copy has left the old record out,
+    /// and may have deleted the copy.
+    func announce(_ name: String, _ table: RecordTable, in zone: StoredZone) throws {
+        guard let parent = table.parentField, let row = try table.row(named: name, in: zone.id, db),
+            let known = try knownVersions.fetch(named: name, in: zone.id)
+        else { return }
+        let time = RemoteVersion(fields: row.fields, times: known.times, modified: known.modified?.rawValue ?? 0)
+            .time(of: parent.name)
+        try pendingEdits.note(parent, of: row.id, table, at: ServiceTime(time.milliseconds), raw: now)
+    }
+
     /// Keeps the insert of a row whose copy is still to be sent: an acknowledgement of its former record has ended all
     /// edits.
     func keepInsert(of row: RecordRowID, _ table: RecordTable) throws {
@@ -79,10 +97,8 @@ extension MovedRecords {
     ///
     /// - Returns: Whether the record is one.
     func apply(_ record: Record, ofFormer name: String, in zone: StoredZone) throws -> Bool {
-        guard try transaction.hasMoves, let entry = try moves.entry(of: name, from: zone.id),
-            let table = file.tablesByID[entry.type]
-        else { return false }
-        guard let row = try table.row(id: entry.row, db) else {
+        guard try transaction.hasMoves, let entry = try moves.entry(of: name, from: zone.id) else { return false }
+        guard let (row, table) = try file.row(of: entry, db) else {
             try end(orphan: entry)
             return false
         }

@@ -256,6 +256,15 @@ extension Moves {
         }
     }
 
+    /// Whether this device has moved a record out of a zone, and the move is at its end.
+    func isDeparted(_ name: String, from zone: ZoneRowID) throws -> Bool {
+        try db.value(
+            "SELECT EXISTS (SELECT 1 FROM mist_moved WHERE zone = ? AND name = ?)",
+            [zone, name],
+            as: Bool.self
+        ) ?? false
+    }
+
     /// Forgets that a record was moved out of a zone: it is there again.
     func forgetDeparture(of name: String, from zone: ZoneRowID) throws {
         try db.run("DELETE FROM mist_moved WHERE zone = ? AND name = ?", [zone, name])
@@ -266,6 +275,15 @@ extension Moves {
         try db.run("DELETE FROM mist_move WHERE zone = ?", [zone])
         try db.run("DELETE FROM mist_moved WHERE zone = ?", [zone])
         try db.run("DELETE FROM mist_held WHERE zone = ?", [zone])
+    }
+}
+
+extension StoreFile {
+    /// The row of a move; `nil` where it was removed, also if a later row has its number.
+    func row(of entry: Moves.Entry, _ db: Database) throws -> (row: LocalRow, table: RecordTable)? {
+        guard let table = tablesByID[entry.type], let row = try table.row(id: entry.row, db), row.name == entry.name
+        else { return nil }
+        return (row, table)
     }
 }
 
