@@ -80,17 +80,11 @@ extension MovedRecords {
 
     private func isOwn(_ move: EditTime) throws -> Bool { try fileState.devices.contains(move.device) }
 
-    /// Whether this device deletes what the service has of a record in a zone, where the record was moved on.
+    /// Whether this device deletes what the service has of a record in a zone, where a later copy was moved from the zone
+    /// `former`, and `isOwnMove` says whether this device has made the copy in the zone.
     ///
     /// It deletes the record that it has moved, and a copy of its own that another device has moved; also one that it has
     /// moved before, and that is back: its delete was taken back, or the file was restored.
-    ///
-    /// - Parameters:
-    ///   - name: The record's name.
-    ///   - zone: The zone.
-    ///   - former: The zone that the later copy was moved from.
-    ///   - move: The move of the later copy.
-    ///   - isOwnMove: Whether this device has made the copy in the zone.
     private func isDeleted(
         _ name: String,
         in zone: ZoneRowID,
