@@ -324,6 +324,15 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
+        // The console: its page, which is embedded when it is built, and what serves it.
+        .target(
+            name: "MistConsole",
+            dependencies: ["CloudKitEmulatorServer"],
+            exclude: ["Page", "README.md"],
+            plugins: ["EmbedPage"]
+        ),
+        .plugin(name: "EmbedPage", capability: .buildTool(), dependencies: ["PageEmbedder"]),
+        .executableTarget(name: "PageEmbedder"),
         .target(
             name: "CloudKitContract",
             dependencies: [
@@ -363,6 +372,7 @@ let package = Package(
                 "CloudKitModel",
                 "CloudKitSchema",
                 "FilePermissions",
+                "MistConsole",
                 "MistKit",
                 "MistSignIn",
                 "MistStore",

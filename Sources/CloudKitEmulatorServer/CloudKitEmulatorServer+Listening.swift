@@ -94,7 +94,7 @@ extension CloudKitEmulatorServer {
         guard let administration = configuration.administration, routes.match(request).isAdministration else {
             return ResponseBuilder(request, with: self).reply(failure)
         }
-        return AdministrationHost(server: self, administration: administration, address: request.serverAddress)
+        return AdministrationHost(server: self, administration: administration, request: request)
             .reply(.foreignHost(failure))
     }
 

@@ -162,6 +162,8 @@ public struct CloudKitEmulatorServer: Sendable {
         var limits = ServerLimits()
         /// The administration of the emulator; `nil` serves none, which is the default.
         package var administration: Administration?
+        /// The console's page; `nil` serves none, which is the default. It needs an ``administration``.
+        package var page: ServedPage?
         /// Where requests are logged, at the level `debug`: method and path with no query, status, request uuid.
         public var logger: Logger
 
@@ -204,7 +206,10 @@ public struct CloudKitEmulatorServer: Sendable {
         self.emulator = emulator
         self.configuration = configuration
         faults = EmulatorFaults(configuration.faults)
-        routes = try ServerRoutes(servesAdministration: configuration.administration != nil)
+        routes = try ServerRoutes(
+            servesAdministration: configuration.administration != nil,
+            page: configuration.page?.files.paths ?? []
+        )
         requestLog = configuration.administration.map { RequestLog(capacity: $0.keptRequests) }
         started = emulator.present
     }
@@ -230,7 +235,7 @@ public struct CloudKitEmulatorServer: Sendable {
     ) async throws -> (HTTPResponse, HTTPBody?) {
         try await logged(request, at: route) {
             // With a fault in the way of the administration, no one could remove the fault.
-            guard !route.isAdministration, let fault = faults.next(for: request) else {
+            guard !route.isAdministration, let fault = faults.next(for: request, by: identity(of:)) else {
                 return try await serve(request, body: body, at: route)
             }
             return try await respond(to: request, body: body, at: route, with: fault)
@@ -270,8 +275,12 @@ public struct CloudKitEmulatorServer: Sendable {
                 return try await AdministrationHost(
                     server: self,
                     administration: administration,
-                    address: request.serverAddress
-                ).respond(to: request, body: { try await collect(body) }, operation: operation, at: route)
+                    request: request
+                ).respond(body: { try await collect(body) }, operation: operation, at: route)
+            case .page:
+                guard let page = configuration.page, let (response, body) = page.files.respond(to: request, page.access)
+                else { throw EmulatorError.noHandler }
+                return builder.reply(page: response, body: body)
             case .misplacedToken:
                 try builder.origin.check()
                 guard request.method == .options else { throw RequestFailure.methodNotAllowed(allowed: [.options]) }
@@ -325,6 +334,10 @@ public struct CloudKitEmulatorServer: Sendable {
         _ builder: inout ResponseBuilder
     ) throws -> RequestContext {
         guard let database = DatabaseAddress(route.parameters) else { throw EmulatorError.unexpectedInput }
+        if let identity = request.headerFields[.actAs] {
+            let caller = try caller(actingAs: identity, in: request, at: route)
+            return try makeContext(of: request, in: database, as: caller, at: time, route, builder)
+        }
         let credentials = Credentials(of: request, body: body)
         builder.applicant = credentials.apiToken.map { ($0, database.container, database.environment) }
         let authentication = try emulator.authenticate(
@@ -334,10 +347,22 @@ public struct CloudKitEmulatorServer: Sendable {
             at: time
         )
         builder.nextWebAuthToken = authentication.nextWebAuthToken
+        return try makeContext(of: request, in: database, as: authentication.caller, at: time, route, builder)
+    }
+
+    /// Makes the context in which the rules answer a request of a known caller.
+    private func makeContext(
+        of request: HTTPRequest,
+        in database: DatabaseAddress,
+        as caller: Caller,
+        at time: Date?,
+        _ route: ServerRoutes.Match,
+        _ builder: ResponseBuilder
+    ) throws -> RequestContext {
         var context =
             try route.isForRestrictedUsers
-            ? emulator.unrestrictingRequest(in: database, as: authentication.caller)
-            : emulator.request(in: database, as: authentication.caller)
+            ? emulator.unrestrictingRequest(in: database, as: caller)
+            : emulator.request(in: database, as: caller)
         context.time = time
         context.assetHostAddress = builder.assetHostURL
         context.serverAddress = request.serverAddress

@@ -15,6 +15,8 @@ struct ServerRoutes: Sendable {
         case assetDownload
         case signInPage
         case courier
+        /// A file of the console's page.
+        case page
         /// An operation of the administration; `nil` for a path that it does not have.
         case administration(ServerOperation<AdministrationHost>?)
     }
@@ -51,6 +53,12 @@ struct ServerRoutes: Sendable {
             return true
         }
 
+        /// Whether the request is for a file of the console's page.
+        var isPage: Bool {
+            guard case .page = destination else { return false }
+            return true
+        }
+
         /// Whether users may also make the request who restricted the access to their data.
         var isForRestrictedUsers: Bool {
             guard case .operation(let operation) = destination else { return false }
@@ -63,9 +71,11 @@ struct ServerRoutes: Sendable {
     private var router = PathRouter<Destination>()
     private let servesAdministration: Bool
 
-    /// - Parameter servesAdministration: Whether the paths of the administration are among the routes.
+    /// - Parameters:
+    ///   - servesAdministration: Whether the paths of the administration are among the routes.
+    ///   - page: The paths of the console's page.
     /// - Throws: `RouteError` if two routes had the same method and path, which is not the case.
-    init(servesAdministration: Bool) throws {
+    init(servesAdministration: Bool, page: [String] = []) throws {
         self.servesAdministration = servesAdministration
         // The service's replies are indented. These are not, which makes no difference to a program. The service
         // requires no content type, always responds with JSON, ignores query items without a value, and reads the
@@ -95,6 +105,7 @@ struct ServerRoutes: Sendable {
         try add(.assetDownload, AssetHost.downloadMethods, AssetHost.downloadPath)
         try add(.signInPage, [.get, .head, .post], SignInPage.path)
         try add(.courier, Courier.methods, CloudKitEmulator.courierPath + "{courier}")
+        for path in page { try add(.page, [.get, .head], path) }
         guard servesAdministration else { return }
         for operation in try AdministrationHost.operations() {
             try add(.administration(operation), [operation.method], operation.path)
@@ -132,7 +143,7 @@ struct ServerRoutes: Sendable {
         var result = Match(destination: destination, parameters: parameters, allowedMethods: allowed)
         switch destination {
         case .assetUpload, .assetDownload, .courier: result.pathWithoutCredentials = template
-        case .operation, .misplacedToken, .signInPage, .administration: break
+        case .operation, .misplacedToken, .signInPage, .page, .administration: break
         }
         return result
     }

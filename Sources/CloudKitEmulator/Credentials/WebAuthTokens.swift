@@ -164,6 +164,11 @@ extension CloudKitEmulator {
         )
     }
 
+    /// The user whom a web authentication token names. The token is not used up, and may have expired.
+    package func userRecordName(ofWebAuthToken text: String) -> String? {
+        webTokenKey.open(text).map { "_" + $0.user.hexadecimal }
+    }
+
     private func newToken(for user: [UInt8], container: UInt64, keepsSignedIn: Bool, now: Int64) -> String {
         let rules = configuration.webAuthTokens
         let lifetime = keepsSignedIn ? rules.keptSignedInLifetime : rules.lifetime

@@ -247,6 +247,22 @@ package struct Client: APIProtocol {
             decode: Operations.ReplaceFaultRules.decode
         )
     }
+    /// Adds a fault rule after the others.
+    ///
+    /// The other rules go on counting.
+    ///
+    /// - Remark: HTTP `POST /_emulator/faults`.
+    package func addFaultRule(
+        _ input: Operations.AddFaultRule.Input
+    ) async throws -> Operations.AddFaultRule.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.AddFaultRule.id,
+            method: .post,
+            encode: Operations.AddFaultRule.encode,
+            decode: Operations.AddFaultRule.decode
+        )
+    }
     /// Removes all fault rules.
     ///
     /// Everything works again. A request that a rule already holds back ends as the rule says.
@@ -261,6 +277,22 @@ package struct Client: APIProtocol {
             method: .delete,
             encode: Operations.RemoveFaultRules.encode,
             decode: Operations.RemoveFaultRules.decode
+        )
+    }
+    /// Removes one fault rule.
+    ///
+    /// The rules behind it get the number before theirs.
+    ///
+    /// - Remark: HTTP `DELETE /_emulator/faults/{number}`.
+    package func removeFaultRule(
+        _ input: Operations.RemoveFaultRule.Input
+    ) async throws -> Operations.RemoveFaultRule.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.RemoveFaultRule.id,
+            method: .delete,
+            encode: Operations.RemoveFaultRule.encode,
+            decode: Operations.RemoveFaultRule.decode
         )
     }
     /// Lists the requests that were answered lately.
@@ -278,6 +310,90 @@ package struct Client: APIProtocol {
             method: .get,
             encode: Operations.ListRequests.encode,
             decode: Operations.ListRequests.decode
+        )
+    }
+    /// Says that the emulator answers.
+    ///
+    /// Needs no secret, so that programs that start containers can ask. The answer has nothing that is private.
+    ///
+    /// - Remark: HTTP `GET /_emulator/health`.
+    package func checkHealth(_ input: Operations.CheckHealth.Input) async throws -> Operations.CheckHealth.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.CheckHealth.id,
+            method: .get,
+            encode: Operations.CheckHealth.encode,
+            decode: Operations.CheckHealth.decode
+        )
+    }
+    /// Says what the page shows.
+    ///
+    /// What the page talks to, and what it may do there. `mistkit console` answers it too, also where the service behind it has no
+    /// administration. Then `administration` is false, and the page hides what needs it: every other path of this document
+    /// except the session and the health is answered 404 there.
+    ///
+    /// - Remark: HTTP `GET /_emulator/page`.
+    package func describePage(
+        _ input: Operations.DescribePage.Input
+    ) async throws -> Operations.DescribePage.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.DescribePage.id,
+            method: .get,
+            encode: Operations.DescribePage.encode,
+            decode: Operations.DescribePage.decode
+        )
+    }
+    /// Says whether the browser may use the page.
+    ///
+    /// Needs no secret. Without a session, the page asks for the password where `needsPassword` is true, and otherwise for the
+    /// address that the command printed.
+    ///
+    /// - Remark: HTTP `GET /_emulator/page/session`.
+    package func checkPageSession(
+        _ input: Operations.CheckPageSession.Input
+    ) async throws -> Operations.CheckPageSession.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.CheckPageSession.id,
+            method: .get,
+            encode: Operations.CheckPageSession.encode,
+            decode: Operations.CheckPageSession.decode
+        )
+    }
+    /// Opens a session of the page with the password.
+    ///
+    /// Where the command has a password, because other machines reach it. The answer sets the cookie of the session. After ten
+    /// wrong passwords in a minute, every attempt is refused until the minute is over.
+    ///
+    /// Without a password, `GET /?secret=<secret of the page>` opens the session: it sets the cookie and leads to `/`.
+    ///
+    /// - Remark: HTTP `POST /_emulator/page/session`.
+    package func openPageSession(
+        _ input: Operations.OpenPageSession.Input
+    ) async throws -> Operations.OpenPageSession.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.OpenPageSession.id,
+            method: .post,
+            encode: Operations.OpenPageSession.encode,
+            decode: Operations.OpenPageSession.decode
+        )
+    }
+    /// Ends the sessions of the page.
+    ///
+    /// All cookies of this start are invalid from then on. The printed address opens a new session.
+    ///
+    /// - Remark: HTTP `DELETE /_emulator/page/session`.
+    package func closePageSession(
+        _ input: Operations.ClosePageSession.Input
+    ) async throws -> Operations.ClosePageSession.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.ClosePageSession.id,
+            method: .delete,
+            encode: Operations.ClosePageSession.encode,
+            decode: Operations.ClosePageSession.decode
         )
     }
 }
@@ -666,6 +782,39 @@ extension Operations.ReplaceFaultRules {
     }
 }
 
+extension Operations.AddFaultRule {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/faults")
+        request.setAccept(input.headers.accept)
+        switch input.body {
+        case .json(let value):
+            try request.setJSONBody(value, contentType: "application/json; charset=utf-8", { (value: Components.Schemas.FaultRule, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+        }
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.jsonResponse())
+        case 400:
+            return .badRequest(try response.jsonResponse())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 413:
+            return .contentTooLarge(try response.jsonResponse())
+        case 415:
+            return .unsupportedMediaType(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
 extension Operations.RemoveFaultRules {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/_emulator/faults")
@@ -675,6 +824,32 @@ extension Operations.RemoveFaultRules {
         switch response.statusCode {
         case 204:
             return .noContent(.init())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.RemoveFaultRule {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/faults/")
+        try request.addPath(parameter: input.path.number)
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.jsonResponse())
+        case 400:
+            return .badRequest(try response.jsonResponse())
         case 401:
             return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:
@@ -701,6 +876,127 @@ extension Operations.ListRequests {
             return .ok(try response.jsonResponse())
         case 400:
             return .badRequest(try response.jsonResponse())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.CheckHealth {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/health")
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.jsonResponse())
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.DescribePage {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/page")
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.jsonResponse())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.CheckPageSession {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/page/session")
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.jsonResponse())
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.OpenPageSession {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/page/session")
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            let headers: Operations.OpenPageSession.Output.NoContent.Headers = .init(
+                setCookie: try response.header("Set-Cookie", .string) as Components.Headers.SetCookie?
+            )
+            return .noContent(Operations.OpenPageSession.Output.NoContent(headers: headers))
+        case 400:
+            return .badRequest(try response.jsonResponse())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 413:
+            return .contentTooLarge(try response.jsonResponse())
+        case 415:
+            return .unsupportedMediaType(try response.jsonResponse())
+        case 429:
+            return .tooManyRequests(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.ClosePageSession {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/page/session")
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
         case 401:
             return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:

@@ -147,6 +147,15 @@ extension APIProtocol {
         )
         try server.register(
             on: transport,
+            operationID: Operations.AddFaultRule.id,
+            method: .post,
+            path: "/_emulator/faults",
+            decode: Operations.AddFaultRule.decode,
+            handle: { (handler: Self, input: Operations.AddFaultRule.Input) async throws -> Operations.AddFaultRule.Output in try await handler.addFaultRule(input) },
+            encode: Operations.AddFaultRule.encode
+        )
+        try server.register(
+            on: transport,
             operationID: Operations.RemoveFaultRules.id,
             method: .delete,
             path: "/_emulator/faults",
@@ -156,12 +165,66 @@ extension APIProtocol {
         )
         try server.register(
             on: transport,
+            operationID: Operations.RemoveFaultRule.id,
+            method: .delete,
+            path: "/_emulator/faults/{number}",
+            decode: Operations.RemoveFaultRule.decode,
+            handle: { (handler: Self, input: Operations.RemoveFaultRule.Input) async throws -> Operations.RemoveFaultRule.Output in try await handler.removeFaultRule(input) },
+            encode: Operations.RemoveFaultRule.encode
+        )
+        try server.register(
+            on: transport,
             operationID: Operations.ListRequests.id,
             method: .get,
             path: "/_emulator/requests",
             decode: Operations.ListRequests.decode,
             handle: { (handler: Self, input: Operations.ListRequests.Input) async throws -> Operations.ListRequests.Output in try await handler.listRequests(input) },
             encode: Operations.ListRequests.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.CheckHealth.id,
+            method: .get,
+            path: "/_emulator/health",
+            decode: Operations.CheckHealth.decode,
+            handle: { (handler: Self, input: Operations.CheckHealth.Input) async throws -> Operations.CheckHealth.Output in try await handler.checkHealth(input) },
+            encode: Operations.CheckHealth.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.DescribePage.id,
+            method: .get,
+            path: "/_emulator/page",
+            decode: Operations.DescribePage.decode,
+            handle: { (handler: Self, input: Operations.DescribePage.Input) async throws -> Operations.DescribePage.Output in try await handler.describePage(input) },
+            encode: Operations.DescribePage.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.CheckPageSession.id,
+            method: .get,
+            path: "/_emulator/page/session",
+            decode: Operations.CheckPageSession.decode,
+            handle: { (handler: Self, input: Operations.CheckPageSession.Input) async throws -> Operations.CheckPageSession.Output in try await handler.checkPageSession(input) },
+            encode: Operations.CheckPageSession.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.OpenPageSession.id,
+            method: .post,
+            path: "/_emulator/page/session",
+            decode: Operations.OpenPageSession.decode,
+            handle: { (handler: Self, input: Operations.OpenPageSession.Input) async throws -> Operations.OpenPageSession.Output in try await handler.openPageSession(input) },
+            encode: Operations.OpenPageSession.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.ClosePageSession.id,
+            method: .delete,
+            path: "/_emulator/page/session",
+            decode: Operations.ClosePageSession.decode,
+            handle: { (handler: Self, input: Operations.ClosePageSession.Input) async throws -> Operations.ClosePageSession.Output in try await handler.closePageSession(input) },
+            encode: Operations.ClosePageSession.encode
         )
     }
 }
@@ -303,6 +366,15 @@ package protocol ContextualAPIProtocol: Swift.Sendable {
         _ input: Operations.ReplaceFaultRules.Input,
         context: Context
     ) async throws -> Operations.ReplaceFaultRules.Output
+    /// Adds a fault rule after the others.
+    ///
+    /// The other rules go on counting.
+    ///
+    /// - Remark: HTTP `POST /_emulator/faults`.
+    func addFaultRule(
+        _ input: Operations.AddFaultRule.Input,
+        context: Context
+    ) async throws -> Operations.AddFaultRule.Output
     /// Removes all fault rules.
     ///
     /// Everything works again. A request that a rule already holds back ends as the rule says.
@@ -312,6 +384,15 @@ package protocol ContextualAPIProtocol: Swift.Sendable {
         _ input: Operations.RemoveFaultRules.Input,
         context: Context
     ) async throws -> Operations.RemoveFaultRules.Output
+    /// Removes one fault rule.
+    ///
+    /// The rules behind it get the number before theirs.
+    ///
+    /// - Remark: HTTP `DELETE /_emulator/faults/{number}`.
+    func removeFaultRule(
+        _ input: Operations.RemoveFaultRule.Input,
+        context: Context
+    ) async throws -> Operations.RemoveFaultRule.Output
     /// Lists the requests that were answered lately.
     ///
     /// Lists the latest requests of clients, the newest first. The emulator keeps the last 1,000. The requests of this
@@ -322,6 +403,57 @@ package protocol ContextualAPIProtocol: Swift.Sendable {
         _ input: Operations.ListRequests.Input,
         context: Context
     ) async throws -> Operations.ListRequests.Output
+    /// Says that the emulator answers.
+    ///
+    /// Needs no secret, so that programs that start containers can ask. The answer has nothing that is private.
+    ///
+    /// - Remark: HTTP `GET /_emulator/health`.
+    func checkHealth(
+        _ input: Operations.CheckHealth.Input,
+        context: Context
+    ) async throws -> Operations.CheckHealth.Output
+    /// Says what the page shows.
+    ///
+    /// What the page talks to, and what it may do there. `mistkit console` answers it too, also where the service behind it has no
+    /// administration. Then `administration` is false, and the page hides what needs it: every other path of this document
+    /// except the session and the health is answered 404 there.
+    ///
+    /// - Remark: HTTP `GET /_emulator/page`.
+    func describePage(
+        _ input: Operations.DescribePage.Input,
+        context: Context
+    ) async throws -> Operations.DescribePage.Output
+    /// Says whether the browser may use the page.
+    ///
+    /// Needs no secret. Without a session, the page asks for the password where `needsPassword` is true, and otherwise for the
+    /// address that the command printed.
+    ///
+    /// - Remark: HTTP `GET /_emulator/page/session`.
+    func checkPageSession(
+        _ input: Operations.CheckPageSession.Input,
+        context: Context
+    ) async throws -> Operations.CheckPageSession.Output
+    /// Opens a session of the page with the password.
+    ///
+    /// Where the command has a password, because other machines reach it. The answer sets the cookie of the session. After ten
+    /// wrong passwords in a minute, every attempt is refused until the minute is over.
+    ///
+    /// Without a password, `GET /?secret=<secret of the page>` opens the session: it sets the cookie and leads to `/`.
+    ///
+    /// - Remark: HTTP `POST /_emulator/page/session`.
+    func openPageSession(
+        _ input: Operations.OpenPageSession.Input,
+        context: Context
+    ) async throws -> Operations.OpenPageSession.Output
+    /// Ends the sessions of the page.
+    ///
+    /// All cookies of this start are invalid from then on. The printed address opens a new session.
+    ///
+    /// - Remark: HTTP `DELETE /_emulator/page/session`.
+    func closePageSession(
+        _ input: Operations.ClosePageSession.Input,
+        context: Context
+    ) async throws -> Operations.ClosePageSession.Output
 }
 
 extension ContextualAPIProtocol {
@@ -466,6 +598,14 @@ extension ContextualAPIProtocol {
             encode: Operations.ReplaceFaultRules.encode
         ))
         operations.append(server.operation(
+            operationID: Operations.AddFaultRule.id,
+            method: .post,
+            path: "/_emulator/faults",
+            decode: Operations.AddFaultRule.decode,
+            handle: { (handler: Self, input: Operations.AddFaultRule.Input, context: Context) async throws -> Operations.AddFaultRule.Output in try await handler.addFaultRule(input, context: context) },
+            encode: Operations.AddFaultRule.encode
+        ))
+        operations.append(server.operation(
             operationID: Operations.RemoveFaultRules.id,
             method: .delete,
             path: "/_emulator/faults",
@@ -474,12 +614,60 @@ extension ContextualAPIProtocol {
             encode: Operations.RemoveFaultRules.encode
         ))
         operations.append(server.operation(
+            operationID: Operations.RemoveFaultRule.id,
+            method: .delete,
+            path: "/_emulator/faults/{number}",
+            decode: Operations.RemoveFaultRule.decode,
+            handle: { (handler: Self, input: Operations.RemoveFaultRule.Input, context: Context) async throws -> Operations.RemoveFaultRule.Output in try await handler.removeFaultRule(input, context: context) },
+            encode: Operations.RemoveFaultRule.encode
+        ))
+        operations.append(server.operation(
             operationID: Operations.ListRequests.id,
             method: .get,
             path: "/_emulator/requests",
             decode: Operations.ListRequests.decode,
             handle: { (handler: Self, input: Operations.ListRequests.Input, context: Context) async throws -> Operations.ListRequests.Output in try await handler.listRequests(input, context: context) },
             encode: Operations.ListRequests.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.CheckHealth.id,
+            method: .get,
+            path: "/_emulator/health",
+            decode: Operations.CheckHealth.decode,
+            handle: { (handler: Self, input: Operations.CheckHealth.Input, context: Context) async throws -> Operations.CheckHealth.Output in try await handler.checkHealth(input, context: context) },
+            encode: Operations.CheckHealth.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.DescribePage.id,
+            method: .get,
+            path: "/_emulator/page",
+            decode: Operations.DescribePage.decode,
+            handle: { (handler: Self, input: Operations.DescribePage.Input, context: Context) async throws -> Operations.DescribePage.Output in try await handler.describePage(input, context: context) },
+            encode: Operations.DescribePage.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.CheckPageSession.id,
+            method: .get,
+            path: "/_emulator/page/session",
+            decode: Operations.CheckPageSession.decode,
+            handle: { (handler: Self, input: Operations.CheckPageSession.Input, context: Context) async throws -> Operations.CheckPageSession.Output in try await handler.checkPageSession(input, context: context) },
+            encode: Operations.CheckPageSession.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.OpenPageSession.id,
+            method: .post,
+            path: "/_emulator/page/session",
+            decode: Operations.OpenPageSession.decode,
+            handle: { (handler: Self, input: Operations.OpenPageSession.Input, context: Context) async throws -> Operations.OpenPageSession.Output in try await handler.openPageSession(input, context: context) },
+            encode: Operations.OpenPageSession.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.ClosePageSession.id,
+            method: .delete,
+            path: "/_emulator/page/session",
+            decode: Operations.ClosePageSession.decode,
+            handle: { (handler: Self, input: Operations.ClosePageSession.Input, context: Context) async throws -> Operations.ClosePageSession.Output in try await handler.closePageSession(input, context: context) },
+            encode: Operations.ClosePageSession.encode
         ))
         return operations
     }
@@ -972,6 +1160,45 @@ extension Operations.ReplaceFaultRules {
     }
 }
 
+extension Operations.AddFaultRule {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let headers: Operations.AddFaultRule.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        try request.requireContentType("application/json")
+        let body: Operations.AddFaultRule.Input.Body = .json(try request.json({ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.FaultRule in try reader.readOverride() as Components.Schemas.FaultRule }))
+        return Input(headers: headers, body: body)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            try response.set(200, value)
+        case .badRequest(let value):
+            try response.set(400, value)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .contentTooLarge(let value):
+            try response.set(413, value)
+        case .unsupportedMediaType(let value):
+            try response.set(415, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
 extension Operations.RemoveFaultRules {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
@@ -988,6 +1215,42 @@ extension Operations.RemoveFaultRules {
         switch output {
         case .noContent:
             response.setStatus(204)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.RemoveFaultRule {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.RemoveFaultRule.Input.Path(
+            number: try request.path("number", .number, Components.Parameters.Number.self)
+        )
+        let headers: Operations.RemoveFaultRule.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(path: path, headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            try response.set(200, value)
+        case .badRequest(let value):
+            try response.set(400, value)
         case .unauthorized(let value):
             response.setStatus(401)
             try value.encode(into: &response)
@@ -1024,6 +1287,163 @@ extension Operations.ListRequests {
             try response.set(200, value)
         case .badRequest(let value):
             try response.set(400, value)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.CheckHealth {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let headers: Operations.CheckHealth.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            try response.set(200, value)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.DescribePage {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let headers: Operations.DescribePage.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            try response.set(200, value)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.CheckPageSession {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let headers: Operations.CheckPageSession.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            try response.set(200, value)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.OpenPageSession {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let headers: Operations.OpenPageSession.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        let body: Operations.OpenPageSession.Input.Body = try request.jsonBody()
+        return Input(headers: headers, body: body)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent(let value):
+            response.setStatus(204)
+            try response.addHeader("Set-Cookie", value.headers.setCookie)
+        case .badRequest(let value):
+            try response.set(400, value)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .contentTooLarge(let value):
+            try response.set(413, value)
+        case .unsupportedMediaType(let value):
+            try response.set(415, value)
+        case .tooManyRequests(let value):
+            try response.set(429, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.ClosePageSession {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let headers: Operations.ClosePageSession.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
         case .unauthorized(let value):
             response.setStatus(401)
             try value.encode(into: &response)

@@ -4,6 +4,8 @@
 internal import StreamingJSON
 
 extension Components.Headers {
+    /// The cookie of the session, with `HttpOnly`, `SameSite=Strict` and `Path=/`.
+    package typealias SetCookie = Swift.String
     /// How to get in, always `Bearer`.
     package typealias WWWAuthenticate = Swift.String
 }

@@ -25,9 +25,9 @@ extension Operations {
             package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Start>
             /// The start.
             case ok(Operations.FetchStart.Output.Ok)
-            /// The request does not carry the secret of this start (`unauthorized`).
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
             case unauthorized(Components.Responses.Unauthorized)
-            /// The request comes from a page of another origin, or is for a host that is not the emulator's (`foreignPage`, `foreignHost`).
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
             case forbidden(Components.Responses.Forbidden)
             /// There is no such path, user or container (`notFound`).
             case notFound(Components.Responses.NotFound)
@@ -137,9 +137,9 @@ extension Operations {
             case ok(Operations.ExportSchema.Output.Ok)
             /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
             case badRequest(Components.Responses.BadRequest)
-            /// The request does not carry the secret of this start (`unauthorized`).
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
             case unauthorized(Components.Responses.Unauthorized)
-            /// The request comes from a page of another origin, or is for a host that is not the emulator's (`foreignPage`, `foreignHost`).
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
             case forbidden(Components.Responses.Forbidden)
             /// There is no such path, user or container (`notFound`).
             case notFound(Components.Responses.NotFound)
@@ -275,9 +275,9 @@ extension Operations {
             case ok(Operations.ImportSchema.Output.Ok)
             /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
             case badRequest(Components.Responses.BadRequest)
-            /// The request does not carry the secret of this start (`unauthorized`).
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
             case unauthorized(Components.Responses.Unauthorized)
-            /// The request comes from a page of another origin, or is for a host that is not the emulator's (`foreignPage`, `foreignHost`).
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
             case forbidden(Components.Responses.Forbidden)
             /// There is no such path, user or container (`notFound`).
             case notFound(Components.Responses.NotFound)
@@ -419,9 +419,9 @@ extension Operations {
             case ok(Operations.ValidateSchema.Output.Ok)
             /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
             case badRequest(Components.Responses.BadRequest)
-            /// The request does not carry the secret of this start (`unauthorized`).
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
             case unauthorized(Components.Responses.Unauthorized)
-            /// The request comes from a page of another origin, or is for a host that is not the emulator's (`foreignPage`, `foreignHost`).
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
             case forbidden(Components.Responses.Forbidden)
             /// There is no such path, user or container (`notFound`).
             case notFound(Components.Responses.NotFound)
@@ -552,9 +552,9 @@ extension Operations {
             case ok(Operations.DeploySchema.Output.Ok)
             /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
             case badRequest(Components.Responses.BadRequest)
-            /// The request does not carry the secret of this start (`unauthorized`).
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
             case unauthorized(Components.Responses.Unauthorized)
-            /// The request comes from a page of another origin, or is for a host that is not the emulator's (`foreignPage`, `foreignHost`).
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
             case forbidden(Components.Responses.Forbidden)
             /// There is no such path, user or container (`notFound`).
             case notFound(Components.Responses.NotFound)
@@ -670,9 +670,9 @@ extension Operations {
             case ok(Operations.ResetSchema.Output.Ok)
             /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
             case badRequest(Components.Responses.BadRequest)
-            /// The request does not carry the secret of this start (`unauthorized`).
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
             case unauthorized(Components.Responses.Unauthorized)
-            /// The request comes from a page of another origin, or is for a host that is not the emulator's (`foreignPage`, `foreignHost`).
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
             case forbidden(Components.Responses.Forbidden)
             /// There is no such path, user or container (`notFound`).
             case notFound(Components.Responses.NotFound)
@@ -800,9 +800,9 @@ extension Operations {
             case ok(Operations.ResetContents.Output.Ok)
             /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
             case badRequest(Components.Responses.BadRequest)
-            /// The request does not carry the secret of this start (`unauthorized`).
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
             case unauthorized(Components.Responses.Unauthorized)
-            /// The request comes from a page of another origin, or is for a host that is not the emulator's (`foreignPage`, `foreignHost`).
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
             case forbidden(Components.Responses.Forbidden)
             /// There is no such path, user or container (`notFound`).
             case notFound(Components.Responses.NotFound)
@@ -919,9 +919,9 @@ extension Operations {
             package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.RecordCounts>
             /// The counts, in the order of container, environment, database, zone and type.
             case ok(Operations.CountRecords.Output.Ok)
-            /// The request does not carry the secret of this start (`unauthorized`).
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
             case unauthorized(Components.Responses.Unauthorized)
-            /// The request comes from a page of another origin, or is for a host that is not the emulator's (`foreignPage`, `foreignHost`).
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
             case forbidden(Components.Responses.Forbidden)
             /// There is no such path, user or container (`notFound`).
             case notFound(Components.Responses.NotFound)
@@ -1003,9 +1003,9 @@ extension Operations {
             package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.UserList>
             /// The users, in the order of their record names.
             case ok(Operations.ListUsers.Output.Ok)
-            /// The request does not carry the secret of this start (`unauthorized`).
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
             case unauthorized(Components.Responses.Unauthorized)
-            /// The request comes from a page of another origin, or is for a host that is not the emulator's (`foreignPage`, `foreignHost`).
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
             case forbidden(Components.Responses.Forbidden)
             /// There is no such path, user or container (`notFound`).
             case notFound(Components.Responses.NotFound)
@@ -1095,9 +1095,9 @@ extension Operations {
             case ok(Operations.CreateUser.Output.Ok)
             /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
             case badRequest(Components.Responses.BadRequest)
-            /// The request does not carry the secret of this start (`unauthorized`).
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
             case unauthorized(Components.Responses.Unauthorized)
-            /// The request comes from a page of another origin, or is for a host that is not the emulator's (`foreignPage`, `foreignHost`).
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
             case forbidden(Components.Responses.Forbidden)
             /// There is no such path, user or container (`notFound`).
             case notFound(Components.Responses.NotFound)
@@ -1229,9 +1229,9 @@ extension Operations {
             case ok(Operations.CreateSession.Output.Ok)
             /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
             case badRequest(Components.Responses.BadRequest)
-            /// The request does not carry the secret of this start (`unauthorized`).
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
             case unauthorized(Components.Responses.Unauthorized)
-            /// The request comes from a page of another origin, or is for a host that is not the emulator's (`foreignPage`, `foreignHost`).
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
             case forbidden(Components.Responses.Forbidden)
             /// There is no such path, user or container (`notFound`).
             case notFound(Components.Responses.NotFound)
@@ -1323,9 +1323,9 @@ extension Operations {
             package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.FaultRuleStates>
             /// The rules.
             case ok(Operations.ListFaultRules.Output.Ok)
-            /// The request does not carry the secret of this start (`unauthorized`).
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
             case unauthorized(Components.Responses.Unauthorized)
-            /// The request comes from a page of another origin, or is for a host that is not the emulator's (`foreignPage`, `foreignHost`).
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
             case forbidden(Components.Responses.Forbidden)
             /// There is no such path, user or container (`notFound`).
             case notFound(Components.Responses.NotFound)
@@ -1428,9 +1428,9 @@ extension Operations {
             case ok(Operations.ReplaceFaultRules.Output.Ok)
             /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
             case badRequest(Components.Responses.BadRequest)
-            /// The request does not carry the secret of this start (`unauthorized`).
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
             case unauthorized(Components.Responses.Unauthorized)
-            /// The request comes from a page of another origin, or is for a host that is not the emulator's (`foreignPage`, `foreignHost`).
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
             case forbidden(Components.Responses.Forbidden)
             /// There is no such path, user or container (`notFound`).
             case notFound(Components.Responses.NotFound)
@@ -1443,6 +1443,144 @@ extension Operations {
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
             package var ok: Operations.ReplaceFaultRules.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var badRequest: Components.Responses.BadRequest {
+                get throws {
+                    switch self {
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var contentTooLarge: Components.Responses.TooLong {
+                get throws {
+                    switch self {
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    }
+                }
+            }
+            package var unsupportedMediaType: Components.Responses.UnsupportedType {
+                get throws {
+                    switch self {
+                    case .unsupportedMediaType(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unsupportedMediaType", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// Adds a fault rule after the others.
+    ///
+    /// The other rules go on counting.
+    ///
+    /// - Remark: HTTP `POST /_emulator/faults`.
+    package enum AddFaultRule {
+        package static var id: Swift.String {
+            "addFaultRule"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            @frozen
+            package enum Body: OpenAPISwiftRuntime.OperationValue {
+                /// `application/json`
+                case json(Components.Schemas.FaultRule)
+                package var json: Components.Schemas.FaultRule {
+                    get throws {
+                        switch self {
+                        case .json(let body):
+                            return body
+                        }
+                    }
+                }
+            }
+            package var headers: Operations.AddFaultRule.Input.Headers
+            package var body: Operations.AddFaultRule.Input.Body
+            package init(
+                headers: Operations.AddFaultRule.Input.Headers = .init(),
+                body: Operations.AddFaultRule.Input.Body
+            ) {
+                self.headers = headers
+                self.body = body
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.FaultRuleStates>
+            /// The rules.
+            case ok(Operations.AddFaultRule.Output.Ok)
+            /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
+            case badRequest(Components.Responses.BadRequest)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// The body is longer than the emulator reads, 64 MiB unless set otherwise (`tooLong`).
+            case contentTooLarge(Components.Responses.TooLong)
+            /// The body has another content type than the operation takes (`unsupportedType`).
+            case unsupportedMediaType(Components.Responses.UnsupportedType)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.AddFaultRule.Output.Ok {
                 get throws {
                     switch self {
                     case .ok(let response):
@@ -1549,9 +1687,9 @@ extension Operations {
             package static var noContent: Self {
                 .noContent(.init())
             }
-            /// The request does not carry the secret of this start (`unauthorized`).
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
             case unauthorized(Components.Responses.Unauthorized)
-            /// The request comes from a page of another origin, or is for a host that is not the emulator's (`foreignPage`, `foreignHost`).
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
             case forbidden(Components.Responses.Forbidden)
             /// There is no such path, user or container (`notFound`).
             case notFound(Components.Responses.NotFound)
@@ -1566,6 +1704,114 @@ extension Operations {
                         return response
                     default:
                         throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// Removes one fault rule.
+    ///
+    /// The rules behind it get the number before theirs.
+    ///
+    /// - Remark: HTTP `DELETE /_emulator/faults/{number}`.
+    package enum RemoveFaultRule {
+        package static var id: Swift.String {
+            "removeFaultRule"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
+                /// The number of the request or of the rule, from 1.
+                package var number: Components.Parameters.Number
+                package init(number: Components.Parameters.Number) {
+                    self.number = number
+                }
+            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package var path: Operations.RemoveFaultRule.Input.Path
+            package var headers: Operations.RemoveFaultRule.Input.Headers
+            package init(
+                path: Operations.RemoveFaultRule.Input.Path,
+                headers: Operations.RemoveFaultRule.Input.Headers = .init()
+            ) {
+                self.path = path
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.FaultRuleStates>
+            /// The rules that are left.
+            case ok(Operations.RemoveFaultRule.Output.Ok)
+            /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
+            case badRequest(Components.Responses.BadRequest)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.RemoveFaultRule.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var badRequest: Components.Responses.BadRequest {
+                get throws {
+                    switch self {
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
                     }
                 }
             }
@@ -1648,9 +1894,9 @@ extension Operations {
             case ok(Operations.ListRequests.Output.Ok)
             /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
             case badRequest(Components.Responses.BadRequest)
-            /// The request does not carry the secret of this start (`unauthorized`).
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
             case unauthorized(Components.Responses.Unauthorized)
-            /// The request comes from a page of another origin, or is for a host that is not the emulator's (`foreignPage`, `foreignHost`).
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
             case forbidden(Components.Responses.Forbidden)
             /// There is no such path, user or container (`notFound`).
             case notFound(Components.Responses.NotFound)
@@ -1675,6 +1921,466 @@ extension Operations {
                         return response
                     default:
                         throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// Says that the emulator answers.
+    ///
+    /// Needs no secret, so that programs that start containers can ask. The answer has nothing that is private.
+    ///
+    /// - Remark: HTTP `GET /_emulator/health`.
+    package enum CheckHealth {
+        package static var id: Swift.String {
+            "checkHealth"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package var headers: Operations.CheckHealth.Input.Headers
+            package init(headers: Operations.CheckHealth.Input.Headers = .init()) {
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Health>
+            /// The emulator answers, and its storage can be read.
+            case ok(Operations.CheckHealth.Output.Ok)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.CheckHealth.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// Says what the page shows.
+    ///
+    /// What the page talks to, and what it may do there. `mistkit console` answers it too, also where the service behind it has no
+    /// administration. Then `administration` is false, and the page hides what needs it: every other path of this document
+    /// except the session and the health is answered 404 there.
+    ///
+    /// - Remark: HTTP `GET /_emulator/page`.
+    package enum DescribePage {
+        package static var id: Swift.String {
+            "describePage"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package var headers: Operations.DescribePage.Input.Headers
+            package init(headers: Operations.DescribePage.Input.Headers = .init()) {
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Page>
+            /// What the page shows.
+            case ok(Operations.DescribePage.Output.Ok)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.DescribePage.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// Says whether the browser may use the page.
+    ///
+    /// Needs no secret. Without a session, the page asks for the password where `needsPassword` is true, and otherwise for the
+    /// address that the command printed.
+    ///
+    /// - Remark: HTTP `GET /_emulator/page/session`.
+    package enum CheckPageSession {
+        package static var id: Swift.String {
+            "checkPageSession"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package var headers: Operations.CheckPageSession.Input.Headers
+            package init(headers: Operations.CheckPageSession.Input.Headers = .init()) {
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.PageSession>
+            /// The session.
+            case ok(Operations.CheckPageSession.Output.Ok)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.CheckPageSession.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// Opens a session of the page with the password.
+    ///
+    /// Where the command has a password, because other machines reach it. The answer sets the cookie of the session. After ten
+    /// wrong passwords in a minute, every attempt is refused until the minute is over.
+    ///
+    /// Without a password, `GET /?secret=<secret of the page>` opens the session: it sets the cookie and leads to `/`.
+    ///
+    /// - Remark: HTTP `POST /_emulator/page/session`.
+    package enum OpenPageSession {
+        package static var id: Swift.String {
+            "openPageSession"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.PagePassword>
+            package var headers: Operations.OpenPageSession.Input.Headers
+            package var body: Operations.OpenPageSession.Input.Body
+            package init(
+                headers: Operations.OpenPageSession.Input.Headers = .init(),
+                body: Operations.OpenPageSession.Input.Body
+            ) {
+                self.headers = headers
+                self.body = body
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package struct NoContent: OpenAPISwiftRuntime.OperationValue {
+                package struct Headers: OpenAPISwiftRuntime.OperationValue {
+                    /// The cookie of the session, with `HttpOnly`, `SameSite=Strict` and `Path=/`.
+                    package var setCookie: Components.Headers.SetCookie?
+                    package init(setCookie: Components.Headers.SetCookie? = nil) {
+                        self.setCookie = setCookie
+                    }
+                }
+                /// The response's header fields.
+                package var headers: Operations.OpenPageSession.Output.NoContent.Headers
+                package init(headers: Operations.OpenPageSession.Output.NoContent.Headers = .init()) {
+                    self.headers = headers
+                }
+            }
+            /// The session is open.
+            case noContent(Operations.OpenPageSession.Output.NoContent)
+            /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
+            case badRequest(Components.Responses.BadRequest)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// The body is longer than the emulator reads, 64 MiB unless set otherwise (`tooLong`).
+            case contentTooLarge(Components.Responses.TooLong)
+            /// The body has another content type than the operation takes (`unsupportedType`).
+            case unsupportedMediaType(Components.Responses.UnsupportedType)
+            /// The password was wrong too often within the minute (`tooManyAttempts`).
+            case tooManyRequests(Components.Responses.TooManyAttempts)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var noContent: Operations.OpenPageSession.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+            package var badRequest: Components.Responses.BadRequest {
+                get throws {
+                    switch self {
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var contentTooLarge: Components.Responses.TooLong {
+                get throws {
+                    switch self {
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    }
+                }
+            }
+            package var unsupportedMediaType: Components.Responses.UnsupportedType {
+                get throws {
+                    switch self {
+                    case .unsupportedMediaType(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unsupportedMediaType", found: self)
+                    }
+                }
+            }
+            package var tooManyRequests: Components.Responses.TooManyAttempts {
+                get throws {
+                    switch self {
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// Ends the sessions of the page.
+    ///
+    /// All cookies of this start are invalid from then on. The printed address opens a new session.
+    ///
+    /// - Remark: HTTP `DELETE /_emulator/page/session`.
+    package enum ClosePageSession {
+        package static var id: Swift.String {
+            "closePageSession"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package var headers: Operations.ClosePageSession.Input.Headers
+            package init(headers: Operations.ClosePageSession.Input.Headers = .init()) {
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// No browser has a session.
+            case noContent(Operations.ClosePageSession.Output.NoContent)
+            package static var noContent: Self {
+                .noContent(.init())
+            }
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var noContent: Operations.ClosePageSession.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
                     }
                 }
             }

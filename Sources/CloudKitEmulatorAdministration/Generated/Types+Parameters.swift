@@ -10,6 +10,12 @@ extension Components.Parameters {
     package typealias Environment = Components.Schemas.Environment
     /// The record name of a user.
     package typealias UserRecordName = Swift.String
+    /// The number of the request or of the rule, from 1.
+    package typealias Number = Swift.Int
+    /// The name of the snapshot, 1 to 64 of the characters `A-Z a-z 0-9 . _ -`; the first is a letter or a digit.
+    package typealias Snapshot = Swift.String
+    /// The name of the later snapshot; the present data without it.
+    package typealias Other = Swift.String
     /// How many requests to list, at least 1; all that are kept without it.
     package typealias Limit = Swift.Int
 }

@@ -6,7 +6,7 @@ internal import StreamingJSON
 extension Components.Responses {
     /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
     package typealias BadRequest = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Problem>
-    /// The request does not carry the secret of this start (`unauthorized`).
+    /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
     package struct Unauthorized: OpenAPISwiftRuntime.OperationValue {
         package struct Headers: OpenAPISwiftRuntime.OperationValue {
             /// How to get in, always `Bearer`.
@@ -28,7 +28,7 @@ extension Components.Responses {
             self.body = body
         }
     }
-    /// The request comes from a page of another origin, or is for a host that is not the emulator's (`foreignPage`, `foreignHost`).
+    /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
     package typealias Forbidden = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Problem>
     /// There is no such path, user or container (`notFound`).
     package typealias NotFound = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Problem>
@@ -38,6 +38,8 @@ extension Components.Responses {
     package typealias TooLong = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Problem>
     /// The body has another content type than the operation takes (`unsupportedType`).
     package typealias UnsupportedType = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Problem>
+    /// The password was wrong too often within the minute (`tooManyAttempts`).
+    package typealias TooManyAttempts = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Problem>
     /// The storage failed, or the emulator has a mistake (`internalError`).
     package typealias InternalError = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Problem>
 }

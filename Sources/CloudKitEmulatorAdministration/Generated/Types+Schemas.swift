@@ -732,7 +732,7 @@ extension Components.Schemas {
     /// What goes wrong, and for which requests. Which of the options a rule can have depends on its fault, as
     /// `FaultKind` says.
     package typealias FaultRule = StreamingJSON.JSONValue
-    /// What goes wrong, with the options that it takes beside `on`, `in` and `calls`:
+    /// What goes wrong, with the options that it takes beside `on`, `in`, `by`, `calls`, `probability` and `seed`:
     ///
     /// - `loseRequest`: the connection breaks, and the request is not carried out;
     /// - `loseReply`: the request is carried out, and the connection breaks before the reply;
@@ -911,41 +911,62 @@ extension Components.Schemas {
     }
     /// A fault rule, and what it has seen.
     package struct FaultRuleState: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The number of the rule in the list, from 1.
+        package var number: Swift.Int
         package var rule: Components.Schemas.FaultRule
-        /// The number of requests that matched `on` and `in` so far. `calls` decides which of them the rule affected.
+        /// The number of requests that matched `on`, `in` and `by` so far. `calls` decides which of them the rule affected.
         package var matchedRequests: Swift.Int
+        /// The number of requests that the rule affected.
+        package var firedRequests: Swift.Int
         /// Creates a `FaultRuleState`.
-        package init(rule: Components.Schemas.FaultRule, matchedRequests: Swift.Int) {
+        package init(
+            number: Swift.Int,
+            rule: Components.Schemas.FaultRule,
+            matchedRequests: Swift.Int,
+            firedRequests: Swift.Int
+        ) {
+            self.number = number
             self.rule = rule
             self.matchedRequests = matchedRequests
+            self.firedRequests = firedRequests
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = .init("rule", "matchedRequests")
+        private static let __keys: StreamingJSON.JSONKeys = .init("number", "rule", "matchedRequests", "firedRequests")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-            var v0: Components.Schemas.FaultRule? = nil
-            var v1: Swift.Int? = nil
+            var v0: Swift.Int? = nil
+            var v1: Components.Schemas.FaultRule? = nil
+            var v2: Swift.Int? = nil
+            var v3: Swift.Int? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
                 switch key {
                 case 0:
-                    reader.readMember(required: &v0, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.FaultRule in try reader.readOverride() as Components.Schemas.FaultRule })
+                    reader.readInt(required: &v0)
                 case 1:
-                    reader.readInt(required: &v1)
+                    reader.readMember(required: &v1, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Schemas.FaultRule in try reader.readOverride() as Components.Schemas.FaultRule })
+                case 2:
+                    reader.readInt(required: &v2)
+                case 3:
+                    reader.readInt(required: &v3)
                 default:
                     reader.skipMember()
                 }
             }
             try reader.endMembers()
-            guard let v0, let v1 else {
-                throw reader.missingMember(of: ["rule", "matchedRequests"], since: start, in: "FaultRuleState")
+            guard let v0, let v1, let v2, let v3 else {
+                throw reader.missingMember(of: ["number", "rule", "matchedRequests", "firedRequests"], since: start, in: "FaultRuleState")
             }
-            self.rule = v0
-            self.matchedRequests = v1
+            self.number = v0
+            self.rule = v1
+            self.matchedRequests = v2
+            self.firedRequests = v3
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
+            writer.member("firedRequests", int: self.firedRequests)
             writer.member("matchedRequests", int: self.matchedRequests)
+            writer.member("number", int: self.number)
             writer.member("rule", value: self.rule, { (value: Components.Schemas.FaultRule, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
             writer.endObject()
         }
@@ -1008,6 +1029,18 @@ extension Components.Schemas {
         package var milliseconds: Swift.Double
         /// The value of `X-Apple-Request-UUID` of the response, which clients show with failures.
         package var requestUUID: Swift.String?
+        /// The end of the path, such as `records/modify`, for endpoints of CloudKit Web Services.
+        package var endpoint: Swift.String?
+        /// Who asked: `nobody`, `server` or a user record name; none where the credentials were refused, and for requests that have none.
+        package var identity: Swift.String?
+        /// The code of the failure of the whole request; none where it did not fail.
+        package var serverErrorCode: Swift.String?
+        /// The fault that a rule made; none without one.
+        package var fault: Swift.String?
+        /// The bytes of the body.
+        package var requestBytes: Swift.Int?
+        /// The bytes of the body of the reply; none where the length was not known before it was sent.
+        package var replyBytes: Swift.Int?
         /// Creates a `AnsweredRequest`.
         package init(
             number: Swift.Int,
@@ -1016,7 +1049,13 @@ extension Components.Schemas {
             path: Swift.String,
             status: Swift.Int? = nil,
             milliseconds: Swift.Double,
-            requestUUID: Swift.String? = nil
+            requestUUID: Swift.String? = nil,
+            endpoint: Swift.String? = nil,
+            identity: Swift.String? = nil,
+            serverErrorCode: Swift.String? = nil,
+            fault: Swift.String? = nil,
+            requestBytes: Swift.Int? = nil,
+            replyBytes: Swift.Int? = nil
         ) {
             self.number = number
             self.timestamp = timestamp
@@ -1025,9 +1064,15 @@ extension Components.Schemas {
             self.status = status
             self.milliseconds = milliseconds
             self.requestUUID = requestUUID
+            self.endpoint = endpoint
+            self.identity = identity
+            self.serverErrorCode = serverErrorCode
+            self.fault = fault
+            self.requestBytes = requestBytes
+            self.replyBytes = replyBytes
         }
         package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = .init("number", "timestamp", "method", "path", "status", "milliseconds", "requestUUID")
+        private static let __keys: StreamingJSON.JSONKeys = .init("number", "timestamp", "method", "path", "status", "milliseconds", "requestUUID", "endpoint", "identity", "serverErrorCode", "fault", "requestBytes", "replyBytes")
         package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
             var v0: Swift.Int? = nil
             var v1: Swift.Int64? = nil
@@ -1036,6 +1081,12 @@ extension Components.Schemas {
             var v4: Swift.Int? = nil
             var v5: Swift.Double? = nil
             var v6: Swift.String? = nil
+            var v7: Swift.String? = nil
+            var v8: Swift.String? = nil
+            var v9: Swift.String? = nil
+            var v10: Swift.String? = nil
+            var v11: Swift.Int? = nil
+            var v12: Swift.Int? = nil
             let start: StreamingJSON.JSONReader.Position = reader.position
             reader.beginMembers()
             while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
@@ -1054,6 +1105,18 @@ extension Components.Schemas {
                     reader.readDouble(required: &v5)
                 case 6:
                     reader.readString(optional: &v6)
+                case 7:
+                    reader.readString(optional: &v7)
+                case 8:
+                    reader.readString(optional: &v8)
+                case 9:
+                    reader.readString(optional: &v9)
+                case 10:
+                    reader.readString(optional: &v10)
+                case 11:
+                    reader.readInt(optional: &v11)
+                case 12:
+                    reader.readInt(optional: &v12)
                 default:
                     reader.skipMember()
                 }
@@ -1069,16 +1132,2055 @@ extension Components.Schemas {
             self.status = v4
             self.milliseconds = v5
             self.requestUUID = v6
+            self.endpoint = v7
+            self.identity = v8
+            self.serverErrorCode = v9
+            self.fault = v10
+            self.requestBytes = v11
+            self.replyBytes = v12
         }
         package func write(json writer: inout StreamingJSON.JSONWriter) {
             writer.beginObject()
+            writer.member("endpoint", string: self.endpoint)
+            writer.member("fault", string: self.fault)
+            writer.member("identity", string: self.identity)
             writer.member("method", string: self.method)
             writer.member("milliseconds", double: self.milliseconds)
             writer.member("number", int: self.number)
             writer.member("path", string: self.path)
+            writer.member("replyBytes", int: self.replyBytes)
+            writer.member("requestBytes", int: self.requestBytes)
             writer.member("requestUUID", string: self.requestUUID)
+            writer.member("serverErrorCode", string: self.serverErrorCode)
             writer.member("status", int: self.status)
             writer.member("timestamp", int64: self.timestamp)
+            writer.endObject()
+        }
+    }
+    /// What an emulator says about itself to everyone.
+    package struct Health: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// Always `ok`.
+        @frozen
+        package enum StatusPayload: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+            case ok = "ok"
+            package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                self = try reader.readEnumeration(Self.self)
+            }
+            package func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.write(self.rawValue)
+            }
+        }
+        /// Always `ok`.
+        package var status: Components.Schemas.Health.StatusPayload
+        /// The version of the program, such as `0.1.0`.
+        package var version: Swift.String
+        /// Creates a `Health`.
+        package init(status: Components.Schemas.Health.StatusPayload, version: Swift.String) {
+            self.status = status
+            self.version = version
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("status", "version")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Components.Schemas.Health.StatusPayload? = nil
+            var v1: Swift.String? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readMember(required: &v0)
+                case 1:
+                    reader.readString(required: &v1)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1 else {
+                throw reader.missingMember(of: ["status", "version"], since: start, in: "Health")
+            }
+            self.status = v0
+            self.version = v1
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("status", value: self.status)
+            writer.member("version", string: self.version)
+            writer.endObject()
+        }
+    }
+    /// What the page talks to, and what it may do there.
+    package struct Page: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The switches of the emulator's behaviour.
+        package struct SwitchesPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            /// Members of the object that are not listed above, by key.
+            package var additionalProperties: [Swift.String: Swift.String]
+            /// Creates a `SwitchesPayload`.
+            package init(additionalProperties: [Swift.String: Swift.String] = .init()) {
+                self.additionalProperties = additionalProperties
+            }
+            package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var additional: [Swift.String: Swift.String] = .init()
+                reader.beginMembers()
+                while reader.nextMember() {
+                    reader.readMember(into: &additional)
+                }
+                try reader.endMembers()
+                self.additionalProperties = additional
+            }
+            package func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginOpenObject()
+                writer.members(self.additionalProperties)
+                writer.endOpenObject()
+            }
+        }
+        /// The version of the program.
+        package var version: Swift.String
+        package var service: Components.Schemas.ServiceKind
+        /// The address of the service behind the page, without a slash at the end.
+        package var address: Swift.String
+        /// The container that the page shows first.
+        package var container: Swift.String
+        package var environment: Components.Schemas.Environment
+        /// Whether the other paths of this document are served.
+        package var administration: Swift.Bool
+        /// The environments in which writes are refused with 403, by `--read-only` or because production needs `--allow-writes`.
+        package var readOnlyEnvironments: [Components.Schemas.Environment]
+        /// Whom the page can act as with the field `X-MistKit-Act-As`, in the order to offer them. With an administration, every user record name of its users is valid, too.
+        package var identities: [Components.Schemas.PageIdentity]
+        /// The switches of the emulator's behaviour.
+        package var switches: Components.Schemas.Page.SwitchesPayload?
+        /// Creates a `Page`.
+        package init(
+            version: Swift.String,
+            service: Components.Schemas.ServiceKind,
+            address: Swift.String,
+            container: Swift.String,
+            environment: Components.Schemas.Environment,
+            administration: Swift.Bool,
+            readOnlyEnvironments: [Components.Schemas.Environment],
+            identities: [Components.Schemas.PageIdentity],
+            switches: Components.Schemas.Page.SwitchesPayload? = nil
+        ) {
+            self.version = version
+            self.service = service
+            self.address = address
+            self.container = container
+            self.environment = environment
+            self.administration = administration
+            self.readOnlyEnvironments = readOnlyEnvironments
+            self.identities = identities
+            self.switches = switches
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("version", "service", "address", "container", "environment", "administration", "readOnlyEnvironments", "identities", "switches")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Components.Schemas.ServiceKind? = nil
+            var v2: Swift.String? = nil
+            var v3: Swift.String? = nil
+            var v4: Components.Schemas.Environment? = nil
+            var v5: Swift.Bool? = nil
+            var v6: [Components.Schemas.Environment]? = nil
+            var v7: [Components.Schemas.PageIdentity]? = nil
+            var v8: Components.Schemas.Page.SwitchesPayload? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readMember(required: &v1)
+                case 2:
+                    reader.readString(required: &v2)
+                case 3:
+                    reader.readString(required: &v3)
+                case 4:
+                    reader.readMember(required: &v4)
+                case 5:
+                    reader.readBool(required: &v5)
+                case 6:
+                    reader.readMember(required: &v6)
+                case 7:
+                    reader.readMember(required: &v7)
+                case 8:
+                    reader.readMember(optional: &v8)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1, let v2, let v3, let v4, let v5, let v6, let v7 else {
+                throw reader.missingMember(of: ["version", "service", "address", "container", "environment", "administration", "readOnlyEnvironments", "identities"], since: start, in: "Page")
+            }
+            self.version = v0
+            self.service = v1
+            self.address = v2
+            self.container = v3
+            self.environment = v4
+            self.administration = v5
+            self.readOnlyEnvironments = v6
+            self.identities = v7
+            self.switches = v8
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("address", string: self.address)
+            writer.member("administration", bool: self.administration)
+            writer.member("container", string: self.container)
+            writer.member("environment", value: self.environment)
+            writer.member("identities", value: self.identities)
+            writer.member("readOnlyEnvironments", value: self.readOnlyEnvironments)
+            writer.member("service", value: self.service)
+            writer.member("switches", value: self.switches)
+            writer.member("version", string: self.version)
+            writer.endObject()
+        }
+    }
+    /// What answers: an emulator, or Apple's service.
+    @frozen
+    package enum ServiceKind: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+        case emulator = "emulator"
+        case cloudKit = "cloudKit"
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            self = try reader.readEnumeration(Self.self)
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.write(self.rawValue)
+        }
+    }
+    /// Someone whom the page can act as.
+    package struct PageIdentity: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The value of `X-MistKit-Act-As`. `nobody` has an API token alone, `server` a server-to-server key, `user` is the user of the profile, and every other value is a user record name.
+        package var value: Swift.String
+        /// A name for people.
+        package var title: Swift.String
+        /// The databases that it can use.
+        package var databases: [Components.Schemas.DatabaseName]
+        /// Creates a `PageIdentity`.
+        package init(value: Swift.String, title: Swift.String, databases: [Components.Schemas.DatabaseName]) {
+            self.value = value
+            self.title = title
+            self.databases = databases
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("value", "title", "databases")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Swift.String? = nil
+            var v2: [Components.Schemas.DatabaseName]? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readString(required: &v1)
+                case 2:
+                    reader.readMember(required: &v2)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1, let v2 else {
+                throw reader.missingMember(of: ["value", "title", "databases"], since: start, in: "PageIdentity")
+            }
+            self.value = v0
+            self.title = v1
+            self.databases = v2
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("databases", value: self.databases)
+            writer.member("title", string: self.title)
+            writer.member("value", string: self.value)
+            writer.endObject()
+        }
+    }
+    /// A database of a container.
+    @frozen
+    package enum DatabaseName: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+        case _public = "public"
+        case _private = "private"
+        case shared = "shared"
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            self = try reader.readEnumeration(Self.self)
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.write(self.rawValue)
+        }
+    }
+    /// Whether a browser may use the page.
+    package struct PageSession: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// Whether the request carried the cookie of a session.
+        package var isOpen: Swift.Bool
+        /// Whether a session is opened with a password.
+        package var needsPassword: Swift.Bool
+        /// Creates a `PageSession`.
+        package init(isOpen: Swift.Bool, needsPassword: Swift.Bool) {
+            self.isOpen = isOpen
+            self.needsPassword = needsPassword
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("isOpen", "needsPassword")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.Bool? = nil
+            var v1: Swift.Bool? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readBool(required: &v0)
+                case 1:
+                    reader.readBool(required: &v1)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1 else {
+                throw reader.missingMember(of: ["isOpen", "needsPassword"], since: start, in: "PageSession")
+            }
+            self.isOpen = v0
+            self.needsPassword = v1
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("isOpen", bool: self.isOpen)
+            writer.member("needsPassword", bool: self.needsPassword)
+            writer.endObject()
+        }
+    }
+    /// The password of the page.
+    package struct PagePassword: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The password that the command was given.
+        package var password: Swift.String
+        /// Creates a `PagePassword`.
+        package init(password: Swift.String) {
+            self.password = password
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("password")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["password"], since: start, in: "PagePassword")
+            }
+            self.password = v0
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("password", string: self.password)
+            writer.endObject()
+        }
+    }
+    /// A container.
+    package struct ContainerName: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The container's identifier.
+        package var container: Swift.String
+        /// Creates a `ContainerName`.
+        package init(container: Swift.String) {
+            self.container = container
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("container")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["container"], since: start, in: "ContainerName")
+            }
+            self.container = v0
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("container", string: self.container)
+            writer.endObject()
+        }
+    }
+    /// The containers of an emulator.
+    package struct ContainerList: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The containers.
+        package var containers: [Components.Schemas.ContainerSummary]
+        /// Creates a `ContainerList`.
+        package init(containers: [Components.Schemas.ContainerSummary]) {
+            self.containers = containers
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("containers")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: [Components.Schemas.ContainerSummary]? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readMember(required: &v0)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["containers"], since: start, in: "ContainerList")
+            }
+            self.containers = v0
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("containers", value: self.containers)
+            writer.endObject()
+        }
+    }
+    /// A container and its environments.
+    package struct ContainerSummary: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The container's identifier.
+        package var container: Swift.String
+        /// The environments that a request has used.
+        package var environments: [Components.Schemas.Environment]
+        /// Creates a `ContainerSummary`.
+        package init(container: Swift.String, environments: [Components.Schemas.Environment]) {
+            self.container = container
+            self.environments = environments
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("container", "environments")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: [Components.Schemas.Environment]? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readMember(required: &v1)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1 else {
+                throw reader.missingMember(of: ["container", "environments"], since: start, in: "ContainerSummary")
+            }
+            self.container = v0
+            self.environments = v1
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("container", string: self.container)
+            writer.member("environments", value: self.environments)
+            writer.endObject()
+        }
+    }
+    /// The zones of an environment.
+    package struct ZoneList: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The zones.
+        package var zones: [Components.Schemas.ZoneSummary]
+        /// Creates a `ZoneList`.
+        package init(zones: [Components.Schemas.ZoneSummary]) {
+            self.zones = zones
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("zones")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: [Components.Schemas.ZoneSummary]? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readMember(required: &v0)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["zones"], since: start, in: "ZoneList")
+            }
+            self.zones = v0
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("zones", value: self.zones)
+            writer.endObject()
+        }
+    }
+    /// A zone with its size.
+    package struct ZoneSummary: StreamingJSON.JSONCodable, Swift.Sendable {
+        package var database: Components.Schemas.StoredDatabase
+        /// The owner of the private database; none for the public one.
+        package var ownerRecordName: Swift.String?
+        /// The name of the zone.
+        package var zoneName: Swift.String
+        /// Whether the zone was deleted.
+        package var isDeleted: Swift.Bool
+        /// The number of records, without deleted ones.
+        package var records: Swift.Int
+        /// The bytes of the records as they are stored.
+        package var recordBytes: Swift.Int64
+        /// The bytes of the files that records of the zone refer to.
+        package var assetBytes: Swift.Int64
+        /// The number of writes so far, which is the position of the newest change.
+        package var changes: Swift.Int64
+        /// A token of the present state for `changes/zone`; none for a deleted zone.
+        package var syncToken: Swift.String?
+        /// Creates a `ZoneSummary`.
+        package init(
+            database: Components.Schemas.StoredDatabase,
+            ownerRecordName: Swift.String? = nil,
+            zoneName: Swift.String,
+            isDeleted: Swift.Bool,
+            records: Swift.Int,
+            recordBytes: Swift.Int64,
+            assetBytes: Swift.Int64,
+            changes: Swift.Int64,
+            syncToken: Swift.String? = nil
+        ) {
+            self.database = database
+            self.ownerRecordName = ownerRecordName
+            self.zoneName = zoneName
+            self.isDeleted = isDeleted
+            self.records = records
+            self.recordBytes = recordBytes
+            self.assetBytes = assetBytes
+            self.changes = changes
+            self.syncToken = syncToken
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("database", "ownerRecordName", "zoneName", "isDeleted", "records", "recordBytes", "assetBytes", "changes", "syncToken")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Components.Schemas.StoredDatabase? = nil
+            var v1: Swift.String? = nil
+            var v2: Swift.String? = nil
+            var v3: Swift.Bool? = nil
+            var v4: Swift.Int? = nil
+            var v5: Swift.Int64? = nil
+            var v6: Swift.Int64? = nil
+            var v7: Swift.Int64? = nil
+            var v8: Swift.String? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readMember(required: &v0)
+                case 1:
+                    reader.readString(optional: &v1)
+                case 2:
+                    reader.readString(required: &v2)
+                case 3:
+                    reader.readBool(required: &v3)
+                case 4:
+                    reader.readInt(required: &v4)
+                case 5:
+                    reader.readInt64(required: &v5)
+                case 6:
+                    reader.readInt64(required: &v6)
+                case 7:
+                    reader.readInt64(required: &v7)
+                case 8:
+                    reader.readString(optional: &v8)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v2, let v3, let v4, let v5, let v6, let v7 else {
+                throw reader.missingMember(of: ["database", "zoneName", "isDeleted", "records", "recordBytes", "assetBytes", "changes"], since: start, in: "ZoneSummary")
+            }
+            self.database = v0
+            self.ownerRecordName = v1
+            self.zoneName = v2
+            self.isDeleted = v3
+            self.records = v4
+            self.recordBytes = v5
+            self.assetBytes = v6
+            self.changes = v7
+            self.syncToken = v8
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("assetBytes", int64: self.assetBytes)
+            writer.member("changes", int64: self.changes)
+            writer.member("database", value: self.database)
+            writer.member("isDeleted", bool: self.isDeleted)
+            writer.member("ownerRecordName", string: self.ownerRecordName)
+            writer.member("recordBytes", int64: self.recordBytes)
+            writer.member("records", int: self.records)
+            writer.member("syncToken", string: self.syncToken)
+            writer.member("zoneName", string: self.zoneName)
+            writer.endObject()
+        }
+    }
+    /// Records of a zone that changed.
+    package struct ZoneChange: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The container's identifier.
+        package var container: Swift.String
+        package var environment: Components.Schemas.Environment
+        package var database: Components.Schemas.StoredDatabase
+        /// The owner of the private database; none for the public one.
+        package var ownerRecordName: Swift.String?
+        /// The name of the zone.
+        package var zoneName: Swift.String
+        /// The names of records that were saved, 200 at most.
+        package var saved: [Swift.String]
+        /// The names of records that were deleted, 200 at most.
+        package var deleted: [Swift.String]
+        /// Whether the zone was deleted.
+        package var isZoneDeleted: Swift.Bool
+        /// The position of the newest change.
+        package var changes: Swift.Int64
+        /// Creates a `ZoneChange`.
+        package init(
+            container: Swift.String,
+            environment: Components.Schemas.Environment,
+            database: Components.Schemas.StoredDatabase,
+            ownerRecordName: Swift.String? = nil,
+            zoneName: Swift.String,
+            saved: [Swift.String],
+            deleted: [Swift.String],
+            isZoneDeleted: Swift.Bool,
+            changes: Swift.Int64
+        ) {
+            self.container = container
+            self.environment = environment
+            self.database = database
+            self.ownerRecordName = ownerRecordName
+            self.zoneName = zoneName
+            self.saved = saved
+            self.deleted = deleted
+            self.isZoneDeleted = isZoneDeleted
+            self.changes = changes
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("container", "environment", "database", "ownerRecordName", "zoneName", "saved", "deleted", "isZoneDeleted", "changes")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Components.Schemas.Environment? = nil
+            var v2: Components.Schemas.StoredDatabase? = nil
+            var v3: Swift.String? = nil
+            var v4: Swift.String? = nil
+            var v5: [Swift.String]? = nil
+            var v6: [Swift.String]? = nil
+            var v7: Swift.Bool? = nil
+            var v8: Swift.Int64? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readMember(required: &v1)
+                case 2:
+                    reader.readMember(required: &v2)
+                case 3:
+                    reader.readString(optional: &v3)
+                case 4:
+                    reader.readString(required: &v4)
+                case 5:
+                    reader.readMember(required: &v5)
+                case 6:
+                    reader.readMember(required: &v6)
+                case 7:
+                    reader.readBool(required: &v7)
+                case 8:
+                    reader.readInt64(required: &v8)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1, let v2, let v4, let v5, let v6, let v7, let v8 else {
+                throw reader.missingMember(of: ["container", "environment", "database", "zoneName", "saved", "deleted", "isZoneDeleted", "changes"], since: start, in: "ZoneChange")
+            }
+            self.container = v0
+            self.environment = v1
+            self.database = v2
+            self.ownerRecordName = v3
+            self.zoneName = v4
+            self.saved = v5
+            self.deleted = v6
+            self.isZoneDeleted = v7
+            self.changes = v8
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("changes", int64: self.changes)
+            writer.member("container", string: self.container)
+            writer.member("database", value: self.database)
+            writer.member("deleted", value: self.deleted)
+            writer.member("environment", value: self.environment)
+            writer.member("isZoneDeleted", bool: self.isZoneDeleted)
+            writer.member("ownerRecordName", string: self.ownerRecordName)
+            writer.member("saved", value: self.saved)
+            writer.member("zoneName", string: self.zoneName)
+            writer.endObject()
+        }
+    }
+    /// The subscriptions of an environment, and what was pushed.
+    package struct SubscriptionList: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The subscriptions, in creation order.
+        package var subscriptions: [Components.Schemas.SubscriptionSummary]
+        /// The pushes, the newest first.
+        package var pushes: [Components.Schemas.PushSummary]
+        /// Creates a `SubscriptionList`.
+        package init(
+            subscriptions: [Components.Schemas.SubscriptionSummary],
+            pushes: [Components.Schemas.PushSummary]
+        ) {
+            self.subscriptions = subscriptions
+            self.pushes = pushes
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("subscriptions", "pushes")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: [Components.Schemas.SubscriptionSummary]? = nil
+            var v1: [Components.Schemas.PushSummary]? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readMember(required: &v0)
+                case 1:
+                    reader.readMember(required: &v1)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1 else {
+                throw reader.missingMember(of: ["subscriptions", "pushes"], since: start, in: "SubscriptionList")
+            }
+            self.subscriptions = v0
+            self.pushes = v1
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("pushes", value: self.pushes)
+            writer.member("subscriptions", value: self.subscriptions)
+            writer.endObject()
+        }
+    }
+    /// A subscription of a user.
+    package struct SubscriptionSummary: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The ID of the subscription.
+        package var subscriptionID: Swift.String
+        /// The user who has it; empty for a server-to-server key.
+        package var ownerRecordName: Swift.String
+        package var database: Components.Schemas.DatabaseName
+        /// The subscription as `subscriptions/list` returns it, as JSON text.
+        package var body: Swift.String
+        /// The number of devices that the user has registered.
+        package var devices: Swift.Int
+        /// How often it has fired since the start.
+        package var pushes: Swift.Int
+        /// Creates a `SubscriptionSummary`.
+        package init(
+            subscriptionID: Swift.String,
+            ownerRecordName: Swift.String,
+            database: Components.Schemas.DatabaseName,
+            body: Swift.String,
+            devices: Swift.Int,
+            pushes: Swift.Int
+        ) {
+            self.subscriptionID = subscriptionID
+            self.ownerRecordName = ownerRecordName
+            self.database = database
+            self.body = body
+            self.devices = devices
+            self.pushes = pushes
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("subscriptionID", "ownerRecordName", "database", "body", "devices", "pushes")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Swift.String? = nil
+            var v2: Components.Schemas.DatabaseName? = nil
+            var v3: Swift.String? = nil
+            var v4: Swift.Int? = nil
+            var v5: Swift.Int? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readString(required: &v1)
+                case 2:
+                    reader.readMember(required: &v2)
+                case 3:
+                    reader.readString(required: &v3)
+                case 4:
+                    reader.readInt(required: &v4)
+                case 5:
+                    reader.readInt(required: &v5)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1, let v2, let v3, let v4, let v5 else {
+                throw reader.missingMember(of: ["subscriptionID", "ownerRecordName", "database", "body", "devices", "pushes"], since: start, in: "SubscriptionSummary")
+            }
+            self.subscriptionID = v0
+            self.ownerRecordName = v1
+            self.database = v2
+            self.body = v3
+            self.devices = v4
+            self.pushes = v5
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("body", string: self.body)
+            writer.member("database", value: self.database)
+            writer.member("devices", int: self.devices)
+            writer.member("ownerRecordName", string: self.ownerRecordName)
+            writer.member("pushes", int: self.pushes)
+            writer.member("subscriptionID", string: self.subscriptionID)
+            writer.endObject()
+        }
+    }
+    /// A push that a subscription sent.
+    package struct PushSummary: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// When, in milliseconds since 1970.
+        package var timestamp: Swift.Int64
+        /// The ID of the subscription.
+        package var subscriptionID: Swift.String
+        /// The user who has the subscription.
+        package var ownerRecordName: Swift.String
+        /// The number of devices that it was sent to.
+        package var devices: Swift.Int
+        /// The payload, as JSON text.
+        package var payload: Swift.String
+        /// Creates a `PushSummary`.
+        package init(
+            timestamp: Swift.Int64,
+            subscriptionID: Swift.String,
+            ownerRecordName: Swift.String,
+            devices: Swift.Int,
+            payload: Swift.String
+        ) {
+            self.timestamp = timestamp
+            self.subscriptionID = subscriptionID
+            self.ownerRecordName = ownerRecordName
+            self.devices = devices
+            self.payload = payload
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("timestamp", "subscriptionID", "ownerRecordName", "devices", "payload")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.Int64? = nil
+            var v1: Swift.String? = nil
+            var v2: Swift.String? = nil
+            var v3: Swift.Int? = nil
+            var v4: Swift.String? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readInt64(required: &v0)
+                case 1:
+                    reader.readString(required: &v1)
+                case 2:
+                    reader.readString(required: &v2)
+                case 3:
+                    reader.readInt(required: &v3)
+                case 4:
+                    reader.readString(required: &v4)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1, let v2, let v3, let v4 else {
+                throw reader.missingMember(of: ["timestamp", "subscriptionID", "ownerRecordName", "devices", "payload"], since: start, in: "PushSummary")
+            }
+            self.timestamp = v0
+            self.subscriptionID = v1
+            self.ownerRecordName = v2
+            self.devices = v3
+            self.payload = v4
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("devices", int: self.devices)
+            writer.member("ownerRecordName", string: self.ownerRecordName)
+            writer.member("payload", string: self.payload)
+            writer.member("subscriptionID", string: self.subscriptionID)
+            writer.member("timestamp", int64: self.timestamp)
+            writer.endObject()
+        }
+    }
+    /// A schema.
+    package struct SchemaDescription: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// Whether indexes and grants are enforced. They are not where writes alone made the schema.
+        package var isEnforced: Swift.Bool
+        /// The security roles that the schema creates.
+        package var roles: [Swift.String]
+        /// The record types, in the order of their names.
+        package var types: [Components.Schemas.RecordTypeDescription]
+        /// Creates a `SchemaDescription`.
+        package init(
+            isEnforced: Swift.Bool,
+            roles: [Swift.String],
+            types: [Components.Schemas.RecordTypeDescription]
+        ) {
+            self.isEnforced = isEnforced
+            self.roles = roles
+            self.types = types
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("isEnforced", "roles", "types")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.Bool? = nil
+            var v1: [Swift.String]? = nil
+            var v2: [Components.Schemas.RecordTypeDescription]? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readBool(required: &v0)
+                case 1:
+                    reader.readMember(required: &v1)
+                case 2:
+                    reader.readMember(required: &v2)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1, let v2 else {
+                throw reader.missingMember(of: ["isEnforced", "roles", "types"], since: start, in: "SchemaDescription")
+            }
+            self.isEnforced = v0
+            self.roles = v1
+            self.types = v2
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("isEnforced", bool: self.isEnforced)
+            writer.member("roles", value: self.roles)
+            writer.member("types", value: self.types)
+            writer.endObject()
+        }
+    }
+    /// A record type.
+    package struct RecordTypeDescription: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The name.
+        package var name: Swift.String
+        /// The fields, system fields included.
+        package var fields: [Components.Schemas.FieldDescription]
+        /// The grants.
+        package var grants: [Components.Schemas.GrantDescription]
+        /// Creates a `RecordTypeDescription`.
+        package init(
+            name: Swift.String,
+            fields: [Components.Schemas.FieldDescription],
+            grants: [Components.Schemas.GrantDescription]
+        ) {
+            self.name = name
+            self.fields = fields
+            self.grants = grants
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("name", "fields", "grants")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: [Components.Schemas.FieldDescription]? = nil
+            var v2: [Components.Schemas.GrantDescription]? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readMember(required: &v1)
+                case 2:
+                    reader.readMember(required: &v2)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1, let v2 else {
+                throw reader.missingMember(of: ["name", "fields", "grants"], since: start, in: "RecordTypeDescription")
+            }
+            self.name = v0
+            self.fields = v1
+            self.grants = v2
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("fields", value: self.fields)
+            writer.member("grants", value: self.grants)
+            writer.member("name", string: self.name)
+            writer.endObject()
+        }
+    }
+    /// A field of a record type.
+    package struct FieldDescription: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The name; those of system fields begin with three underscores.
+        package var name: Swift.String
+        /// The type in the schema language, such as `LIST<STRING>`.
+        package var _type: Swift.String
+        /// The indexes.
+        package var indexes: [Components.Schemas.IndexKind]
+        /// Whether the value is encrypted.
+        package var isEncrypted: Swift.Bool
+        /// Creates a `FieldDescription`.
+        package init(
+            name: Swift.String,
+            _type: Swift.String,
+            indexes: [Components.Schemas.IndexKind],
+            isEncrypted: Swift.Bool
+        ) {
+            self.name = name
+            self._type = _type
+            self.indexes = indexes
+            self.isEncrypted = isEncrypted
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("name", "type", "indexes", "isEncrypted")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Swift.String? = nil
+            var v2: [Components.Schemas.IndexKind]? = nil
+            var v3: Swift.Bool? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readString(required: &v1)
+                case 2:
+                    reader.readMember(required: &v2)
+                case 3:
+                    reader.readBool(required: &v3)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1, let v2, let v3 else {
+                throw reader.missingMember(of: ["name", "type", "indexes", "isEncrypted"], since: start, in: "FieldDescription")
+            }
+            self.name = v0
+            self._type = v1
+            self.indexes = v2
+            self.isEncrypted = v3
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("indexes", value: self.indexes)
+            writer.member("isEncrypted", bool: self.isEncrypted)
+            writer.member("name", string: self.name)
+            writer.member("type", string: self._type)
+            writer.endObject()
+        }
+    }
+    /// An index of a field.
+    @frozen
+    package enum IndexKind: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+        case queryable = "queryable"
+        case sortable = "sortable"
+        case searchable = "searchable"
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            self = try reader.readEnumeration(Self.self)
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.write(self.rawValue)
+        }
+    }
+    /// A permission on a record type.
+    @frozen
+    package enum PermissionKind: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+        case read = "read"
+        case create = "create"
+        case write = "write"
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            self = try reader.readEnumeration(Self.self)
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.write(self.rawValue)
+        }
+    }
+    /// What a role may do.
+    package struct GrantDescription: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The role, such as `_world`, `_icloud` or `_creator`.
+        package var role: Swift.String
+        /// The permissions.
+        package var permissions: [Components.Schemas.PermissionKind]
+        /// Creates a `GrantDescription`.
+        package init(role: Swift.String, permissions: [Components.Schemas.PermissionKind]) {
+            self.role = role
+            self.permissions = permissions
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("role", "permissions")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: [Components.Schemas.PermissionKind]? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readMember(required: &v1)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1 else {
+                throw reader.missingMember(of: ["role", "permissions"], since: start, in: "GrantDescription")
+            }
+            self.role = v0
+            self.permissions = v1
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("permissions", value: self.permissions)
+            writer.member("role", string: self.role)
+            writer.endObject()
+        }
+    }
+    /// An index to add.
+    package struct NewIndex: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The record type.
+        package var recordType: Swift.String
+        /// The field; `recordName` for the record's name.
+        package var field: Swift.String
+        package var index: Components.Schemas.IndexKind
+        /// Creates a `NewIndex`.
+        package init(recordType: Swift.String, field: Swift.String, index: Components.Schemas.IndexKind) {
+            self.recordType = recordType
+            self.field = field
+            self.index = index
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("recordType", "field", "index")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Swift.String? = nil
+            var v2: Components.Schemas.IndexKind? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readString(required: &v1)
+                case 2:
+                    reader.readMember(required: &v2)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1, let v2 else {
+                throw reader.missingMember(of: ["recordType", "field", "index"], since: start, in: "NewIndex")
+            }
+            self.recordType = v0
+            self.field = v1
+            self.index = v2
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("field", string: self.field)
+            writer.member("index", value: self.index)
+            writer.member("recordType", string: self.recordType)
+            writer.endObject()
+        }
+    }
+    /// A grant to add.
+    package struct NewGrant: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The record type.
+        package var recordType: Swift.String
+        /// The role, such as `_icloud`.
+        package var role: Swift.String
+        package var permission: Components.Schemas.PermissionKind
+        /// Creates a `NewGrant`.
+        package init(recordType: Swift.String, role: Swift.String, permission: Components.Schemas.PermissionKind) {
+            self.recordType = recordType
+            self.role = role
+            self.permission = permission
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("recordType", "role", "permission")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Swift.String? = nil
+            var v2: Components.Schemas.PermissionKind? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readString(required: &v1)
+                case 2:
+                    reader.readMember(required: &v2)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1, let v2 else {
+                throw reader.missingMember(of: ["recordType", "role", "permission"], since: start, in: "NewGrant")
+            }
+            self.recordType = v0
+            self.role = v1
+            self.permission = v2
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("permission", value: self.permission)
+            writer.member("recordType", string: self.recordType)
+            writer.member("role", string: self.role)
+            writer.endObject()
+        }
+    }
+    /// The rules.
+    package struct RuleList: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The rules, by subject.
+        package var rules: [Components.Schemas.Rule]
+        /// Creates a `RuleList`.
+        package init(rules: [Components.Schemas.Rule]) {
+            self.rules = rules
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("rules")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: [Components.Schemas.Rule]? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readMember(required: &v0)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["rules"], since: start, in: "RuleList")
+            }
+            self.rules = v0
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("rules", value: self.rules)
+            writer.endObject()
+        }
+    }
+    /// A rule of CloudKit Web Services.
+    package struct Rule: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The identifier of the rule.
+        package var id: Swift.String
+        /// What holds.
+        package var sentence: Swift.String
+        /// How that is known.
+        package var evidence: [Swift.String]
+        /// Creates a `Rule`.
+        package init(id: Swift.String, sentence: Swift.String, evidence: [Swift.String]) {
+            self.id = id
+            self.sentence = sentence
+            self.evidence = evidence
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("id", "sentence", "evidence")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Swift.String? = nil
+            var v2: [Swift.String]? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readString(required: &v1)
+                case 2:
+                    reader.readMember(required: &v2)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1, let v2 else {
+                throw reader.missingMember(of: ["id", "sentence", "evidence"], since: start, in: "Rule")
+            }
+            self.id = v0
+            self.sentence = v1
+            self.evidence = v2
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("evidence", value: self.evidence)
+            writer.member("id", string: self.id)
+            writer.member("sentence", string: self.sentence)
+            writer.endObject()
+        }
+    }
+    /// Why a request, or an item of it, was refused, or why its result is empty.
+    package struct Refusal: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The name of the record or zone that was refused; none for the whole request.
+        package var item: Swift.String?
+        /// The code of the answer; none where nothing was refused.
+        package var serverErrorCode: Swift.String?
+        /// The service's words, or what explains the answer.
+        package var reason: Swift.String
+        /// The rules that refused it.
+        package var rules: [Components.Schemas.Rule]
+        /// What helps, the best first.
+        package var remedies: [Components.Schemas.Remedy]
+        /// Creates a `Refusal`.
+        package init(
+            item: Swift.String? = nil,
+            serverErrorCode: Swift.String? = nil,
+            reason: Swift.String,
+            rules: [Components.Schemas.Rule],
+            remedies: [Components.Schemas.Remedy]
+        ) {
+            self.item = item
+            self.serverErrorCode = serverErrorCode
+            self.reason = reason
+            self.rules = rules
+            self.remedies = remedies
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("item", "serverErrorCode", "reason", "rules", "remedies")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Swift.String? = nil
+            var v2: Swift.String? = nil
+            var v3: [Components.Schemas.Rule]? = nil
+            var v4: [Components.Schemas.Remedy]? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(optional: &v0)
+                case 1:
+                    reader.readString(optional: &v1)
+                case 2:
+                    reader.readString(required: &v2)
+                case 3:
+                    reader.readMember(required: &v3)
+                case 4:
+                    reader.readMember(required: &v4)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v2, let v3, let v4 else {
+                throw reader.missingMember(of: ["reason", "rules", "remedies"], since: start, in: "Refusal")
+            }
+            self.item = v0
+            self.serverErrorCode = v1
+            self.reason = v2
+            self.rules = v3
+            self.remedies = v4
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("item", string: self.item)
+            writer.member("reason", string: self.reason)
+            writer.member("remedies", value: self.remedies)
+            writer.member("rules", value: self.rules)
+            writer.member("serverErrorCode", string: self.serverErrorCode)
+            writer.endObject()
+        }
+    }
+    /// What helps against a refusal.
+    package struct Remedy: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The remedy in a few words, such as `Add a QUERYABLE index to title`.
+        package var title: Swift.String
+        package var kind: Components.Schemas.RemedyKind
+        package var request: Components.Schemas.RemedyRequest?
+        /// Creates a `Remedy`.
+        package init(
+            title: Swift.String,
+            kind: Components.Schemas.RemedyKind,
+            request: Components.Schemas.RemedyRequest? = nil
+        ) {
+            self.title = title
+            self.kind = kind
+            self.request = request
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("title", "kind", "request")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Components.Schemas.RemedyKind? = nil
+            var v2: Components.Schemas.RemedyRequest? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readMember(required: &v1)
+                case 2:
+                    reader.readMember(optional: &v2)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1 else {
+                throw reader.missingMember(of: ["title", "kind"], since: start, in: "Remedy")
+            }
+            self.title = v0
+            self.kind = v1
+            self.request = v2
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("kind", value: self.kind)
+            writer.member("request", value: self.request)
+            writer.member("title", string: self.title)
+            writer.endObject()
+        }
+    }
+    /// What a remedy is: `request` sends the request, `actAs` chooses a user, `signIn` signs a user in, `fetchAgain` fetches the record and repeats the edit with its tag, and `edit` changes what was sent.
+    @frozen
+    package enum RemedyKind: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+        case request = "request"
+        case actAs = "actAs"
+        case signIn = "signIn"
+        case fetchAgain = "fetchAgain"
+        case edit = "edit"
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            self = try reader.readEnumeration(Self.self)
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.write(self.rawValue)
+        }
+    }
+    /// A request of this interface that carries a remedy out.
+    package struct RemedyRequest: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The method, such as `POST`.
+        package var method: Swift.String
+        /// The path.
+        package var path: Swift.String
+        /// The JSON of the body, as text; none for an empty body.
+        package var body: Swift.String?
+        /// Creates a `RemedyRequest`.
+        package init(method: Swift.String, path: Swift.String, body: Swift.String? = nil) {
+            self.method = method
+            self.path = path
+            self.body = body
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("method", "path", "body")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Swift.String? = nil
+            var v2: Swift.String? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readString(required: &v1)
+                case 2:
+                    reader.readString(optional: &v2)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1 else {
+                throw reader.missingMember(of: ["method", "path"], since: start, in: "RemedyRequest")
+            }
+            self.method = v0
+            self.path = v1
+            self.body = v2
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("body", string: self.body)
+            writer.member("method", string: self.method)
+            writer.member("path", string: self.path)
+            writer.endObject()
+        }
+    }
+    /// A request with its bodies.
+    package struct LoggedRequest: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The header fields of the request.
+        package struct RequestFieldsPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            /// Members of the object that are not listed above, by key.
+            package var additionalProperties: [Swift.String: Swift.String]
+            /// Creates a `RequestFieldsPayload`.
+            package init(additionalProperties: [Swift.String: Swift.String] = .init()) {
+                self.additionalProperties = additionalProperties
+            }
+            package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var additional: [Swift.String: Swift.String] = .init()
+                reader.beginMembers()
+                while reader.nextMember() {
+                    reader.readMember(into: &additional)
+                }
+                try reader.endMembers()
+                self.additionalProperties = additional
+            }
+            package func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginOpenObject()
+                writer.members(self.additionalProperties)
+                writer.endOpenObject()
+            }
+        }
+        /// The header fields of the reply.
+        package struct ReplyFieldsPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            /// Members of the object that are not listed above, by key.
+            package var additionalProperties: [Swift.String: Swift.String]
+            /// Creates a `ReplyFieldsPayload`.
+            package init(additionalProperties: [Swift.String: Swift.String] = .init()) {
+                self.additionalProperties = additionalProperties
+            }
+            package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var additional: [Swift.String: Swift.String] = .init()
+                reader.beginMembers()
+                while reader.nextMember() {
+                    reader.readMember(into: &additional)
+                }
+                try reader.endMembers()
+                self.additionalProperties = additional
+            }
+            package func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginOpenObject()
+                writer.members(self.additionalProperties)
+                writer.endOpenObject()
+            }
+        }
+        private var __summary: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.AnsweredRequest>
+        package var summary: Components.Schemas.AnsweredRequest {
+            get {
+                self.__summary.value
+            }
+            set {
+                self.__summary = .init(newValue)
+            }
+        }
+        /// The query of the address, with credentials replaced; empty without one.
+        package var query: Swift.String
+        /// The header fields of the request.
+        package var requestFields: Components.Schemas.LoggedRequest.RequestFieldsPayload
+        /// The body as text, with credentials replaced; none where it is empty, is not text, or is no longer kept.
+        package var requestBody: Swift.String?
+        /// The header fields of the reply.
+        package var replyFields: Components.Schemas.LoggedRequest.ReplyFieldsPayload
+        /// The body of the reply as text, with credentials replaced; none as for `requestBody`.
+        package var replyBody: Swift.String?
+        /// Whether both bodies are kept as a whole.
+        package var isComplete: Swift.Bool
+        /// Why it was refused.
+        package var refusals: [Components.Schemas.Refusal]
+        /// Creates a `LoggedRequest`.
+        package init(
+            summary: Components.Schemas.AnsweredRequest,
+            query: Swift.String,
+            requestFields: Components.Schemas.LoggedRequest.RequestFieldsPayload,
+            requestBody: Swift.String? = nil,
+            replyFields: Components.Schemas.LoggedRequest.ReplyFieldsPayload,
+            replyBody: Swift.String? = nil,
+            isComplete: Swift.Bool,
+            refusals: [Components.Schemas.Refusal]
+        ) {
+            self.__summary = .init(summary)
+            self.query = query
+            self.requestFields = requestFields
+            self.requestBody = requestBody
+            self.replyFields = replyFields
+            self.replyBody = replyBody
+            self.isComplete = isComplete
+            self.refusals = refusals
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("summary", "query", "requestFields", "requestBody", "replyFields", "replyBody", "isComplete", "refusals")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Components.Schemas.AnsweredRequest? = nil
+            var v1: Swift.String? = nil
+            var v2: Components.Schemas.LoggedRequest.RequestFieldsPayload? = nil
+            var v3: Swift.String? = nil
+            var v4: Components.Schemas.LoggedRequest.ReplyFieldsPayload? = nil
+            var v5: Swift.String? = nil
+            var v6: Swift.Bool? = nil
+            var v7: [Components.Schemas.Refusal]? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readMember(required: &v0)
+                case 1:
+                    reader.readString(required: &v1)
+                case 2:
+                    reader.readMember(required: &v2)
+                case 3:
+                    reader.readString(optional: &v3)
+                case 4:
+                    reader.readMember(required: &v4)
+                case 5:
+                    reader.readString(optional: &v5)
+                case 6:
+                    reader.readBool(required: &v6)
+                case 7:
+                    reader.readMember(required: &v7)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1, let v2, let v4, let v6, let v7 else {
+                throw reader.missingMember(of: ["summary", "query", "requestFields", "replyFields", "isComplete", "refusals"], since: start, in: "LoggedRequest")
+            }
+            self.__summary = .init(v0)
+            self.query = v1
+            self.requestFields = v2
+            self.requestBody = v3
+            self.replyFields = v4
+            self.replyBody = v5
+            self.isComplete = v6
+            self.refusals = v7
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("isComplete", bool: self.isComplete)
+            writer.member("query", string: self.query)
+            writer.member("refusals", value: self.refusals)
+            writer.member("replyBody", string: self.replyBody)
+            writer.member("replyFields", value: self.replyFields)
+            writer.member("requestBody", string: self.requestBody)
+            writer.member("requestFields", value: self.requestFields)
+            writer.member("summary", value: self.__summary.value)
+            writer.endObject()
+        }
+    }
+    /// The snapshots.
+    package struct SnapshotList: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The snapshots.
+        package var snapshots: [Components.Schemas.Snapshot]
+        /// Creates a `SnapshotList`.
+        package init(snapshots: [Components.Schemas.Snapshot]) {
+            self.snapshots = snapshots
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("snapshots")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: [Components.Schemas.Snapshot]? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readMember(required: &v0)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["snapshots"], since: start, in: "SnapshotList")
+            }
+            self.snapshots = v0
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("snapshots", value: self.snapshots)
+            writer.endObject()
+        }
+    }
+    /// An earlier state of everything.
+    package struct Snapshot: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The name.
+        package var name: Swift.String
+        /// When it was taken, in milliseconds since 1970.
+        package var timestamp: Swift.Int64
+        /// The size of its file.
+        package var bytes: Swift.Int64
+        /// The number of records in it.
+        package var records: Swift.Int
+        /// Creates a `Snapshot`.
+        package init(name: Swift.String, timestamp: Swift.Int64, bytes: Swift.Int64, records: Swift.Int) {
+            self.name = name
+            self.timestamp = timestamp
+            self.bytes = bytes
+            self.records = records
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("name", "timestamp", "bytes", "records")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Swift.Int64? = nil
+            var v2: Swift.Int64? = nil
+            var v3: Swift.Int? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readInt64(required: &v1)
+                case 2:
+                    reader.readInt64(required: &v2)
+                case 3:
+                    reader.readInt(required: &v3)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1, let v2, let v3 else {
+                throw reader.missingMember(of: ["name", "timestamp", "bytes", "records"], since: start, in: "Snapshot")
+            }
+            self.name = v0
+            self.timestamp = v1
+            self.bytes = v2
+            self.records = v3
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("bytes", int64: self.bytes)
+            writer.member("name", string: self.name)
+            writer.member("records", int: self.records)
+            writer.member("timestamp", int64: self.timestamp)
+            writer.endObject()
+        }
+    }
+    /// A snapshot to take.
+    package struct NewSnapshot: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The name, as in paths.
+        package var name: Swift.String
+        /// Creates a `NewSnapshot`.
+        package init(name: Swift.String) {
+            self.name = name
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("name")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["name"], since: start, in: "NewSnapshot")
+            }
+            self.name = v0
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("name", string: self.name)
+            writer.endObject()
+        }
+    }
+    /// What differs between two states.
+    package struct SnapshotComparison: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The number of records that only the later state has.
+        package var added: Swift.Int
+        /// The number of records that differ.
+        package var changed: Swift.Int
+        /// The number of records that only the earlier state has.
+        package var removed: Swift.Int
+        /// The records, 1,000 at most.
+        package var records: [Components.Schemas.RecordDifference]
+        /// The changes of schemas.
+        package var schemas: [Components.Schemas.SchemaDifference]
+        /// Creates a `SnapshotComparison`.
+        package init(
+            added: Swift.Int,
+            changed: Swift.Int,
+            removed: Swift.Int,
+            records: [Components.Schemas.RecordDifference],
+            schemas: [Components.Schemas.SchemaDifference]
+        ) {
+            self.added = added
+            self.changed = changed
+            self.removed = removed
+            self.records = records
+            self.schemas = schemas
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("added", "changed", "removed", "records", "schemas")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.Int? = nil
+            var v1: Swift.Int? = nil
+            var v2: Swift.Int? = nil
+            var v3: [Components.Schemas.RecordDifference]? = nil
+            var v4: [Components.Schemas.SchemaDifference]? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readInt(required: &v0)
+                case 1:
+                    reader.readInt(required: &v1)
+                case 2:
+                    reader.readInt(required: &v2)
+                case 3:
+                    reader.readMember(required: &v3)
+                case 4:
+                    reader.readMember(required: &v4)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1, let v2, let v3, let v4 else {
+                throw reader.missingMember(of: ["added", "changed", "removed", "records", "schemas"], since: start, in: "SnapshotComparison")
+            }
+            self.added = v0
+            self.changed = v1
+            self.removed = v2
+            self.records = v3
+            self.schemas = v4
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("added", int: self.added)
+            writer.member("changed", int: self.changed)
+            writer.member("records", value: self.records)
+            writer.member("removed", int: self.removed)
+            writer.member("schemas", value: self.schemas)
+            writer.endObject()
+        }
+    }
+    /// A record that differs.
+    package struct RecordDifference: StreamingJSON.JSONCodable, Swift.Sendable {
+        package var kind: Components.Schemas.DifferenceKind
+        /// The container's identifier.
+        package var container: Swift.String
+        package var environment: Components.Schemas.Environment
+        package var database: Components.Schemas.StoredDatabase
+        /// The owner of the private database; none for the public one.
+        package var ownerRecordName: Swift.String?
+        /// The name of the zone.
+        package var zoneName: Swift.String
+        /// The name of the record.
+        package var recordName: Swift.String
+        /// The record type.
+        package var recordType: Swift.String
+        /// The fields in the earlier state, as JSON text; none for an added record.
+        package var before: Swift.String?
+        /// The fields in the later state, as JSON text; none for a removed record.
+        package var after: Swift.String?
+        /// Creates a `RecordDifference`.
+        package init(
+            kind: Components.Schemas.DifferenceKind,
+            container: Swift.String,
+            environment: Components.Schemas.Environment,
+            database: Components.Schemas.StoredDatabase,
+            ownerRecordName: Swift.String? = nil,
+            zoneName: Swift.String,
+            recordName: Swift.String,
+            recordType: Swift.String,
+            before: Swift.String? = nil,
+            after: Swift.String? = nil
+        ) {
+            self.kind = kind
+            self.container = container
+            self.environment = environment
+            self.database = database
+            self.ownerRecordName = ownerRecordName
+            self.zoneName = zoneName
+            self.recordName = recordName
+            self.recordType = recordType
+            self.before = before
+            self.after = after
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("kind", "container", "environment", "database", "ownerRecordName", "zoneName", "recordName", "recordType", "before", "after")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Components.Schemas.DifferenceKind? = nil
+            var v1: Swift.String? = nil
+            var v2: Components.Schemas.Environment? = nil
+            var v3: Components.Schemas.StoredDatabase? = nil
+            var v4: Swift.String? = nil
+            var v5: Swift.String? = nil
+            var v6: Swift.String? = nil
+            var v7: Swift.String? = nil
+            var v8: Swift.String? = nil
+            var v9: Swift.String? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readMember(required: &v0)
+                case 1:
+                    reader.readString(required: &v1)
+                case 2:
+                    reader.readMember(required: &v2)
+                case 3:
+                    reader.readMember(required: &v3)
+                case 4:
+                    reader.readString(optional: &v4)
+                case 5:
+                    reader.readString(required: &v5)
+                case 6:
+                    reader.readString(required: &v6)
+                case 7:
+                    reader.readString(required: &v7)
+                case 8:
+                    reader.readString(optional: &v8)
+                case 9:
+                    reader.readString(optional: &v9)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1, let v2, let v3, let v5, let v6, let v7 else {
+                throw reader.missingMember(of: ["kind", "container", "environment", "database", "zoneName", "recordName", "recordType"], since: start, in: "RecordDifference")
+            }
+            self.kind = v0
+            self.container = v1
+            self.environment = v2
+            self.database = v3
+            self.ownerRecordName = v4
+            self.zoneName = v5
+            self.recordName = v6
+            self.recordType = v7
+            self.before = v8
+            self.after = v9
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("after", string: self.after)
+            writer.member("before", string: self.before)
+            writer.member("container", string: self.container)
+            writer.member("database", value: self.database)
+            writer.member("environment", value: self.environment)
+            writer.member("kind", value: self.kind)
+            writer.member("ownerRecordName", string: self.ownerRecordName)
+            writer.member("recordName", string: self.recordName)
+            writer.member("recordType", string: self.recordType)
+            writer.member("zoneName", string: self.zoneName)
+            writer.endObject()
+        }
+    }
+    /// How a record differs.
+    @frozen
+    package enum DifferenceKind: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+        case added = "added"
+        case changed = "changed"
+        case removed = "removed"
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            self = try reader.readEnumeration(Self.self)
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.write(self.rawValue)
+        }
+    }
+    /// The changes of a schema.
+    package struct SchemaDifference: StreamingJSON.JSONCodable, Swift.Sendable {
+        /// The container's identifier.
+        package var container: Swift.String
+        package var environment: Components.Schemas.Environment
+        /// The changes.
+        package var changes: [Components.Schemas.SchemaChange]
+        /// Creates a `SchemaDifference`.
+        package init(
+            container: Swift.String,
+            environment: Components.Schemas.Environment,
+            changes: [Components.Schemas.SchemaChange]
+        ) {
+            self.container = container
+            self.environment = environment
+            self.changes = changes
+        }
+        package typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("container", "environment", "changes")
+        package init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Components.Schemas.Environment? = nil
+            var v2: [Components.Schemas.SchemaChange]? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readMember(required: &v1)
+                case 2:
+                    reader.readMember(required: &v2)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1, let v2 else {
+                throw reader.missingMember(of: ["container", "environment", "changes"], since: start, in: "SchemaDifference")
+            }
+            self.container = v0
+            self.environment = v1
+            self.changes = v2
+        }
+        package func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("changes", value: self.changes)
+            writer.member("container", string: self.container)
+            writer.member("environment", value: self.environment)
             writer.endObject()
         }
     }
@@ -1158,6 +3260,8 @@ extension Components.Schemas {
     /// - `unauthorized`: the secret of this start is missing or wrong;
     /// - `foreignPage`, `foreignHost`: the request comes from a page of another origin, or is for another host;
     /// - `notFound`, `methodNotAllowed`: there is no such path, user or container; the path has no such method;
+    /// - `readOnly`: the console's page was started to read only;
+    /// - `wrongPassword`, `tooManyAttempts`: the password of the page is wrong, or was wrong too often;
     /// - `invalidRequest`: a part of the request cannot be read;
     /// - `invalidSchema`: the schema cannot be read, or breaks a rule of schemas;
     /// - `invalidRule`: a fault rule cannot be understood;
@@ -1172,6 +3276,9 @@ extension Components.Schemas {
         case foreignHost = "foreignHost"
         case notFound = "notFound"
         case methodNotAllowed = "methodNotAllowed"
+        case readOnly = "readOnly"
+        case wrongPassword = "wrongPassword"
+        case tooManyAttempts = "tooManyAttempts"
         case invalidRequest = "invalidRequest"
         case invalidSchema = "invalidSchema"
         case invalidRule = "invalidRule"
@@ -1364,11 +3471,17 @@ extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Faul
 }
 
 extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.FaultRuleState {
+    package static var number: Self {
+        Self("number")
+    }
     package static var rule: Self {
         Self("rule")
     }
     package static var matchedRequests: Self {
         Self("matchedRequests")
+    }
+    package static var firedRequests: Self {
+        Self("firedRequests")
     }
 }
 
@@ -1402,6 +3515,474 @@ extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Answ
     }
     package static var requestUUID: Self {
         Self("requestUUID")
+    }
+    package static var endpoint: Self {
+        Self("endpoint")
+    }
+    package static var identity: Self {
+        Self("identity")
+    }
+    package static var serverErrorCode: Self {
+        Self("serverErrorCode")
+    }
+    package static var fault: Self {
+        Self("fault")
+    }
+    package static var requestBytes: Self {
+        Self("requestBytes")
+    }
+    package static var replyBytes: Self {
+        Self("replyBytes")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Health {
+    package static var status: Self {
+        Self("status")
+    }
+    package static var version: Self {
+        Self("version")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Page {
+    package static var version: Self {
+        Self("version")
+    }
+    package static var service: Self {
+        Self("service")
+    }
+    package static var address: Self {
+        Self("address")
+    }
+    package static var container: Self {
+        Self("container")
+    }
+    package static var environment: Self {
+        Self("environment")
+    }
+    package static var administration: Self {
+        Self("administration")
+    }
+    package static var readOnlyEnvironments: Self {
+        Self("readOnlyEnvironments")
+    }
+    package static var identities: Self {
+        Self("identities")
+    }
+    package static var switches: Self {
+        Self("switches")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.PageIdentity {
+    package static var value: Self {
+        Self("value")
+    }
+    package static var title: Self {
+        Self("title")
+    }
+    package static var databases: Self {
+        Self("databases")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.PageSession {
+    package static var isOpen: Self {
+        Self("isOpen")
+    }
+    package static var needsPassword: Self {
+        Self("needsPassword")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.PagePassword {
+    package static var password: Self {
+        Self("password")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ContainerName {
+    package static var container: Self {
+        Self("container")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ContainerList {
+    package static var containers: Self {
+        Self("containers")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ContainerSummary {
+    package static var container: Self {
+        Self("container")
+    }
+    package static var environments: Self {
+        Self("environments")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ZoneList {
+    package static var zones: Self {
+        Self("zones")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ZoneSummary {
+    package static var database: Self {
+        Self("database")
+    }
+    package static var ownerRecordName: Self {
+        Self("ownerRecordName")
+    }
+    package static var zoneName: Self {
+        Self("zoneName")
+    }
+    package static var isDeleted: Self {
+        Self("isDeleted")
+    }
+    package static var records: Self {
+        Self("records")
+    }
+    package static var recordBytes: Self {
+        Self("recordBytes")
+    }
+    package static var assetBytes: Self {
+        Self("assetBytes")
+    }
+    package static var changes: Self {
+        Self("changes")
+    }
+    package static var syncToken: Self {
+        Self("syncToken")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.ZoneChange {
+    package static var container: Self {
+        Self("container")
+    }
+    package static var environment: Self {
+        Self("environment")
+    }
+    package static var database: Self {
+        Self("database")
+    }
+    package static var ownerRecordName: Self {
+        Self("ownerRecordName")
+    }
+    package static var zoneName: Self {
+        Self("zoneName")
+    }
+    package static var saved: Self {
+        Self("saved")
+    }
+    package static var deleted: Self {
+        Self("deleted")
+    }
+    package static var isZoneDeleted: Self {
+        Self("isZoneDeleted")
+    }
+    package static var changes: Self {
+        Self("changes")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.SubscriptionList {
+    package static var subscriptions: Self {
+        Self("subscriptions")
+    }
+    package static var pushes: Self {
+        Self("pushes")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.SubscriptionSummary {
+    package static var subscriptionID: Self {
+        Self("subscriptionID")
+    }
+    package static var ownerRecordName: Self {
+        Self("ownerRecordName")
+    }
+    package static var database: Self {
+        Self("database")
+    }
+    package static var body: Self {
+        Self("body")
+    }
+    package static var devices: Self {
+        Self("devices")
+    }
+    package static var pushes: Self {
+        Self("pushes")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.PushSummary {
+    package static var timestamp: Self {
+        Self("timestamp")
+    }
+    package static var subscriptionID: Self {
+        Self("subscriptionID")
+    }
+    package static var ownerRecordName: Self {
+        Self("ownerRecordName")
+    }
+    package static var devices: Self {
+        Self("devices")
+    }
+    package static var payload: Self {
+        Self("payload")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.SchemaDescription {
+    package static var isEnforced: Self {
+        Self("isEnforced")
+    }
+    package static var roles: Self {
+        Self("roles")
+    }
+    package static var types: Self {
+        Self("types")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.RecordTypeDescription {
+    package static var name: Self {
+        Self("name")
+    }
+    package static var fields: Self {
+        Self("fields")
+    }
+    package static var grants: Self {
+        Self("grants")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.FieldDescription {
+    package static var name: Self {
+        Self("name")
+    }
+    package static var _type: Self {
+        Self("type")
+    }
+    package static var indexes: Self {
+        Self("indexes")
+    }
+    package static var isEncrypted: Self {
+        Self("isEncrypted")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.GrantDescription {
+    package static var role: Self {
+        Self("role")
+    }
+    package static var permissions: Self {
+        Self("permissions")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.NewIndex {
+    package static var recordType: Self {
+        Self("recordType")
+    }
+    package static var field: Self {
+        Self("field")
+    }
+    package static var index: Self {
+        Self("index")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.NewGrant {
+    package static var recordType: Self {
+        Self("recordType")
+    }
+    package static var role: Self {
+        Self("role")
+    }
+    package static var permission: Self {
+        Self("permission")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.RuleList {
+    package static var rules: Self {
+        Self("rules")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Rule {
+    package static var id: Self {
+        Self("id")
+    }
+    package static var sentence: Self {
+        Self("sentence")
+    }
+    package static var evidence: Self {
+        Self("evidence")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Refusal {
+    package static var item: Self {
+        Self("item")
+    }
+    package static var serverErrorCode: Self {
+        Self("serverErrorCode")
+    }
+    package static var reason: Self {
+        Self("reason")
+    }
+    package static var rules: Self {
+        Self("rules")
+    }
+    package static var remedies: Self {
+        Self("remedies")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Remedy {
+    package static var title: Self {
+        Self("title")
+    }
+    package static var kind: Self {
+        Self("kind")
+    }
+    package static var request: Self {
+        Self("request")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.RemedyRequest {
+    package static var method: Self {
+        Self("method")
+    }
+    package static var path: Self {
+        Self("path")
+    }
+    package static var body: Self {
+        Self("body")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.LoggedRequest {
+    package static var summary: Self {
+        Self("summary")
+    }
+    package static var query: Self {
+        Self("query")
+    }
+    package static var requestFields: Self {
+        Self("requestFields")
+    }
+    package static var requestBody: Self {
+        Self("requestBody")
+    }
+    package static var replyFields: Self {
+        Self("replyFields")
+    }
+    package static var replyBody: Self {
+        Self("replyBody")
+    }
+    package static var isComplete: Self {
+        Self("isComplete")
+    }
+    package static var refusals: Self {
+        Self("refusals")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.SnapshotList {
+    package static var snapshots: Self {
+        Self("snapshots")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Snapshot {
+    package static var name: Self {
+        Self("name")
+    }
+    package static var timestamp: Self {
+        Self("timestamp")
+    }
+    package static var bytes: Self {
+        Self("bytes")
+    }
+    package static var records: Self {
+        Self("records")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.NewSnapshot {
+    package static var name: Self {
+        Self("name")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.SnapshotComparison {
+    package static var added: Self {
+        Self("added")
+    }
+    package static var changed: Self {
+        Self("changed")
+    }
+    package static var removed: Self {
+        Self("removed")
+    }
+    package static var records: Self {
+        Self("records")
+    }
+    package static var schemas: Self {
+        Self("schemas")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.RecordDifference {
+    package static var kind: Self {
+        Self("kind")
+    }
+    package static var container: Self {
+        Self("container")
+    }
+    package static var environment: Self {
+        Self("environment")
+    }
+    package static var database: Self {
+        Self("database")
+    }
+    package static var ownerRecordName: Self {
+        Self("ownerRecordName")
+    }
+    package static var zoneName: Self {
+        Self("zoneName")
+    }
+    package static var recordName: Self {
+        Self("recordName")
+    }
+    package static var recordType: Self {
+        Self("recordType")
+    }
+    package static var before: Self {
+        Self("before")
+    }
+    package static var after: Self {
+        Self("after")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.SchemaDifference {
+    package static var container: Self {
+        Self("container")
+    }
+    package static var environment: Self {
+        Self("environment")
+    }
+    package static var changes: Self {
+        Self("changes")
     }
 }
 

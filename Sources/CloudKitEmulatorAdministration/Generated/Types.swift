@@ -105,6 +105,12 @@ package protocol APIProtocol: Sendable {
     func replaceFaultRules(
         _ input: Operations.ReplaceFaultRules.Input
     ) async throws -> Operations.ReplaceFaultRules.Output
+    /// Adds a fault rule after the others.
+    ///
+    /// The other rules go on counting.
+    ///
+    /// - Remark: HTTP `POST /_emulator/faults`.
+    func addFaultRule(_ input: Operations.AddFaultRule.Input) async throws -> Operations.AddFaultRule.Output
     /// Removes all fault rules.
     ///
     /// Everything works again. A request that a rule already holds back ends as the rule says.
@@ -113,6 +119,14 @@ package protocol APIProtocol: Sendable {
     func removeFaultRules(
         _ input: Operations.RemoveFaultRules.Input
     ) async throws -> Operations.RemoveFaultRules.Output
+    /// Removes one fault rule.
+    ///
+    /// The rules behind it get the number before theirs.
+    ///
+    /// - Remark: HTTP `DELETE /_emulator/faults/{number}`.
+    func removeFaultRule(
+        _ input: Operations.RemoveFaultRule.Input
+    ) async throws -> Operations.RemoveFaultRule.Output
     /// Lists the requests that were answered lately.
     ///
     /// Lists the latest requests of clients, the newest first. The emulator keeps the last 1,000. The requests of this
@@ -120,6 +134,48 @@ package protocol APIProtocol: Sendable {
     ///
     /// - Remark: HTTP `GET /_emulator/requests`.
     func listRequests(_ input: Operations.ListRequests.Input) async throws -> Operations.ListRequests.Output
+    /// Says that the emulator answers.
+    ///
+    /// Needs no secret, so that programs that start containers can ask. The answer has nothing that is private.
+    ///
+    /// - Remark: HTTP `GET /_emulator/health`.
+    func checkHealth(_ input: Operations.CheckHealth.Input) async throws -> Operations.CheckHealth.Output
+    /// Says what the page shows.
+    ///
+    /// What the page talks to, and what it may do there. `mistkit console` answers it too, also where the service behind it has no
+    /// administration. Then `administration` is false, and the page hides what needs it: every other path of this document
+    /// except the session and the health is answered 404 there.
+    ///
+    /// - Remark: HTTP `GET /_emulator/page`.
+    func describePage(_ input: Operations.DescribePage.Input) async throws -> Operations.DescribePage.Output
+    /// Says whether the browser may use the page.
+    ///
+    /// Needs no secret. Without a session, the page asks for the password where `needsPassword` is true, and otherwise for the
+    /// address that the command printed.
+    ///
+    /// - Remark: HTTP `GET /_emulator/page/session`.
+    func checkPageSession(
+        _ input: Operations.CheckPageSession.Input
+    ) async throws -> Operations.CheckPageSession.Output
+    /// Opens a session of the page with the password.
+    ///
+    /// Where the command has a password, because other machines reach it. The answer sets the cookie of the session. After ten
+    /// wrong passwords in a minute, every attempt is refused until the minute is over.
+    ///
+    /// Without a password, `GET /?secret=<secret of the page>` opens the session: it sets the cookie and leads to `/`.
+    ///
+    /// - Remark: HTTP `POST /_emulator/page/session`.
+    func openPageSession(
+        _ input: Operations.OpenPageSession.Input
+    ) async throws -> Operations.OpenPageSession.Output
+    /// Ends the sessions of the page.
+    ///
+    /// All cookies of this start are invalid from then on. The printed address opens a new session.
+    ///
+    /// - Remark: HTTP `DELETE /_emulator/page/session`.
+    func closePageSession(
+        _ input: Operations.ClosePageSession.Input
+    ) async throws -> Operations.ClosePageSession.Output
 }
 
 /// The operations with their input spelled out as arguments.
@@ -283,6 +339,17 @@ extension APIProtocol {
     ) async throws -> Operations.ReplaceFaultRules.Output {
         try await self.replaceFaultRules(Operations.ReplaceFaultRules.Input(headers: headers, body: body))
     }
+    /// Adds a fault rule after the others.
+    ///
+    /// The other rules go on counting.
+    ///
+    /// - Remark: HTTP `POST /_emulator/faults`.
+    package func addFaultRule(
+        headers: Operations.AddFaultRule.Input.Headers = .init(),
+        body: Operations.AddFaultRule.Input.Body
+    ) async throws -> Operations.AddFaultRule.Output {
+        try await self.addFaultRule(Operations.AddFaultRule.Input(headers: headers, body: body))
+    }
     /// Removes all fault rules.
     ///
     /// Everything works again. A request that a rule already holds back ends as the rule says.
@@ -292,6 +359,17 @@ extension APIProtocol {
         headers: Operations.RemoveFaultRules.Input.Headers = .init()
     ) async throws -> Operations.RemoveFaultRules.Output {
         try await self.removeFaultRules(Operations.RemoveFaultRules.Input(headers: headers))
+    }
+    /// Removes one fault rule.
+    ///
+    /// The rules behind it get the number before theirs.
+    ///
+    /// - Remark: HTTP `DELETE /_emulator/faults/{number}`.
+    package func removeFaultRule(
+        path: Operations.RemoveFaultRule.Input.Path,
+        headers: Operations.RemoveFaultRule.Input.Headers = .init()
+    ) async throws -> Operations.RemoveFaultRule.Output {
+        try await self.removeFaultRule(Operations.RemoveFaultRule.Input(path: path, headers: headers))
     }
     /// Lists the requests that were answered lately.
     ///
@@ -304,6 +382,63 @@ extension APIProtocol {
         headers: Operations.ListRequests.Input.Headers = .init()
     ) async throws -> Operations.ListRequests.Output {
         try await self.listRequests(Operations.ListRequests.Input(query: query, headers: headers))
+    }
+    /// Says that the emulator answers.
+    ///
+    /// Needs no secret, so that programs that start containers can ask. The answer has nothing that is private.
+    ///
+    /// - Remark: HTTP `GET /_emulator/health`.
+    package func checkHealth(
+        headers: Operations.CheckHealth.Input.Headers = .init()
+    ) async throws -> Operations.CheckHealth.Output {
+        try await self.checkHealth(Operations.CheckHealth.Input(headers: headers))
+    }
+    /// Says what the page shows.
+    ///
+    /// What the page talks to, and what it may do there. `mistkit console` answers it too, also where the service behind it has no
+    /// administration. Then `administration` is false, and the page hides what needs it: every other path of this document
+    /// except the session and the health is answered 404 there.
+    ///
+    /// - Remark: HTTP `GET /_emulator/page`.
+    package func describePage(
+        headers: Operations.DescribePage.Input.Headers = .init()
+    ) async throws -> Operations.DescribePage.Output {
+        try await self.describePage(Operations.DescribePage.Input(headers: headers))
+    }
+    /// Says whether the browser may use the page.
+    ///
+    /// Needs no secret. Without a session, the page asks for the password where `needsPassword` is true, and otherwise for the
+    /// address that the command printed.
+    ///
+    /// - Remark: HTTP `GET /_emulator/page/session`.
+    package func checkPageSession(
+        headers: Operations.CheckPageSession.Input.Headers = .init()
+    ) async throws -> Operations.CheckPageSession.Output {
+        try await self.checkPageSession(Operations.CheckPageSession.Input(headers: headers))
+    }
+    /// Opens a session of the page with the password.
+    ///
+    /// Where the command has a password, because other machines reach it. The answer sets the cookie of the session. After ten
+    /// wrong passwords in a minute, every attempt is refused until the minute is over.
+    ///
+    /// Without a password, `GET /?secret=<secret of the page>` opens the session: it sets the cookie and leads to `/`.
+    ///
+    /// - Remark: HTTP `POST /_emulator/page/session`.
+    package func openPageSession(
+        headers: Operations.OpenPageSession.Input.Headers = .init(),
+        body: Operations.OpenPageSession.Input.Body
+    ) async throws -> Operations.OpenPageSession.Output {
+        try await self.openPageSession(Operations.OpenPageSession.Input(headers: headers, body: body))
+    }
+    /// Ends the sessions of the page.
+    ///
+    /// All cookies of this start are invalid from then on. The printed address opens a new session.
+    ///
+    /// - Remark: HTTP `DELETE /_emulator/page/session`.
+    package func closePageSession(
+        headers: Operations.ClosePageSession.Input.Headers = .init()
+    ) async throws -> Operations.ClosePageSession.Output {
+        try await self.closePageSession(Operations.ClosePageSession.Input(headers: headers))
     }
 }
 

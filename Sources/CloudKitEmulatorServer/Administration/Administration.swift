@@ -54,14 +54,16 @@ package struct StartSecret: Sendable, CustomStringConvertible, CustomReflectable
     package var description: String { "<redacted>" }
     package var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Whether the value of the field `Authorization` carries the secret. How long the comparison takes does not depend
-    /// on where a wrong secret differs.
+    /// Whether the value of the field `Authorization` carries the secret.
     func isCarried(by authorization: String?) -> Bool {
         guard let parts = authorization?.split(separator: " ", omittingEmptySubsequences: true), parts.count == 2,
             parts[0].lowercased() == "bearer"
         else { return false }
-        let (given, own) = (Array(parts[1].utf8), Array(digits.utf8))
-        guard given.count == own.count else { return false }
-        return zip(given, own).reduce(into: 0 as UInt8) { $0 |= $1.0 ^ $1.1 } == 0
+        return isEqual(to: String(parts[1]))
+    }
+
+    /// Whether a text is the secret. How long it takes does not depend on where a wrong secret differs.
+    func isEqual(to text: String) -> Bool {
+        Array(text.utf8).isEqual(inConstantTimeTo: Array(digits.utf8))
     }
 }

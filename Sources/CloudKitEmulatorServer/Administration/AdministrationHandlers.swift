@@ -253,14 +253,36 @@ struct AdministrationHandlers: ContextualAPIProtocol {
         _ input: Operations.ReplaceFaultRules.Input,
         context: AdministrationHost
     ) throws -> Operations.ReplaceFaultRules.Output {
+        context.server.faults.replaceAll(with: try Self.faultRules(from: input.body.json))
+        return .ok(.init(body: .json(context.faultRules)))
+    }
+
+    func addFaultRule(
+        _ input: Operations.AddFaultRule.Input,
+        context: AdministrationHost
+    ) throws -> Operations.AddFaultRule.Output {
+        for rule in try Self.faultRules(from: [input.body.json]) { context.server.faults.add(rule) }
+        return .ok(.init(body: .json(context.faultRules)))
+    }
+
+    private static func faultRules(from values: [JSONValue]) throws -> [FaultRule] {
         do {
-            context.server.faults.replaceAll(with: try FaultRule.rules(from: input.body.json))
-        } catch let problem as FaultRule.JSONProblem {
+            return try FaultRule.rules(from: values)
+        } catch {
             throw AdministrationFailure(
                 .badRequest,
                 .invalidRule,
-                "Rule \(problem.rule) \(problem.text). The faults are \(FaultRule.faultNames.joined(separator: ", "))."
+                "Rule \(error.rule) \(error.text). The faults are \(FaultRule.faultNames.joined(separator: ", "))."
             )
+        }
+    }
+
+    func removeFaultRule(
+        _ input: Operations.RemoveFaultRule.Input,
+        context: AdministrationHost
+    ) throws -> Operations.RemoveFaultRule.Output {
+        guard context.server.faults.remove(input.path.number) else {
+            throw AdministrationFailure(.notFound, .notFound, "There is no fault rule \(input.path.number).")
         }
         return .ok(.init(body: .json(context.faultRules)))
     }
@@ -275,10 +297,19 @@ struct AdministrationHandlers: ContextualAPIProtocol {
 }
 
 extension AdministrationHost {
-    fileprivate var emulator: CloudKitEmulator { server.emulator }
+    var emulator: CloudKitEmulator { server.emulator }
 
     fileprivate var faultRules: Components.Schemas.FaultRuleStates {
-        .init(rules: server.faults.rules.map { .init(rule: $0.rule.json, matchedRequests: $0.matchedRequests) })
+        .init(
+            rules: server.faults.states.enumerated().map { index, state in
+                .init(
+                    number: index + 1,
+                    rule: state.rule.json,
+                    matchedRequests: state.matchedRequests,
+                    firedRequests: state.firedRequests
+                )
+            }
+        )
     }
 }
 
@@ -313,7 +344,7 @@ extension Components.Schemas.User {
 
 extension EmulatorConfiguration {
     /// All switches and limits by name, those of a group behind the name of the group: `unsettled.createOnExisting`.
-    fileprivate var switches: [String: String] {
+    var switches: [String: String] {
         var switches: [String: String] = [:]
         func add(_ value: Any, _ prefix: String) {
             for child in Mirror(reflecting: value).children {

@@ -12,8 +12,19 @@ import StreamingJSON
 struct AdministrationHost {
     let server: CloudKitEmulatorServer
     let administration: CloudKitEmulatorServer.Administration
+    /// The request without its body.
+    let request: HTTPRequest
     /// The address to which the request was sent.
-    let address: String
+    var address: String { request.serverAddress }
+
+    /// The console's page, if the server has one.
+    var page: CloudKitEmulatorServer.ServedPage? { server.configuration.page }
+
+    /// Whether an operation is for everyone. None of these says anything that is private.
+    private static func isOpen(_ operation: ServerOperation<AdministrationHost>?) -> Bool {
+        let open = [Operations.CheckHealth.id, Operations.CheckPageSession.id, Operations.OpenPageSession.id]
+        return operation.map { open.contains($0.id) } ?? false
+    }
 
     /// The operations of the document with their handlers.
     static func operations() throws -> [ServerOperation<AdministrationHost>] {
@@ -25,21 +36,22 @@ struct AdministrationHost {
     /// Answers a request.
     ///
     /// - Parameters:
-    ///   - request: The request.
     ///   - body: Reads the body as a whole.
     ///   - operation: The operation at the path; `nil` where the document has no such path.
     ///   - route: The parameters of the path, and the methods that the path has where the request has another.
     /// - Returns: The response.
     /// - Throws: The error of a request whose client is gone.
     func respond(
-        to request: HTTPRequest,
         body: () async throws -> ArraySlice<UInt8>,
         operation: ServerOperation<AdministrationHost>?,
         at route: ServerRoutes.Match
     ) async throws -> (HTTPResponse, HTTPBody?) {
         do {
             try checkOrigin(of: request)
-            guard administration.secret.isCarried(by: request.headerFields[.authorization]) else {
+            guard
+                Self.isOpen(operation) || administration.secret.isCarried(by: request.headerFields[.authorization])
+                    || page?.access.isOpen(for: request) == true
+            else {
                 throw AdministrationFailure(
                     .unauthorized,
                     .unauthorized,
@@ -50,6 +62,15 @@ struct AdministrationHost {
                 )
             }
             if let allowed = route.allowedMethods { throw AdministrationFailure.methodNotAllowed(allowed) }
+            if request.method != .get, page?.isReadOnly == true, page?.access.isOpen(for: request) == true,
+                !Self.isOpen(operation)
+            {
+                throw AdministrationFailure(
+                    .forbidden,
+                    .readOnly,
+                    "The page only reads: it was started with --read-only."
+                )
+            }
             guard let operation else {
                 throw AdministrationFailure(.notFound, .notFound, "The administration has no such path.")
             }

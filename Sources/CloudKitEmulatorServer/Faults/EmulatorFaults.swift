@@ -17,7 +17,7 @@ import Synchronization
 /// ```
 public final class EmulatorFaults: Sendable {
     private struct State {
-        var rules: [(rule: FaultRule, count: Int)] = []
+        var rules: [(rule: FaultRule, count: Int, fired: Int)] = []
         var requests: [String] = []
     }
 
@@ -27,26 +27,43 @@ public final class EmulatorFaults: Sendable {
     ///
     /// - Parameter rules: The rules. Where several apply to a request, the first one wins.
     public init(_ rules: [FaultRule] = []) {
-        state.withLock { $0.rules = rules.map { ($0, 0) } }
+        state.withLock { $0.rules = rules.map { ($0, 0, 0) } }
     }
 
     /// Adds a rule after the others.
     ///
     /// - Parameter rule: The rule; it counts from now on.
     public func add(_ rule: FaultRule) {
-        state.withLock { $0.rules.append((rule, 0)) }
+        state.withLock { $0.rules.append((rule, 0, 0)) }
     }
 
     /// Replaces all rules.
     ///
     /// - Parameter rules: The rules; they count from now on.
     public func replaceAll(with rules: [FaultRule]) {
-        state.withLock { $0.rules = rules.map { ($0, 0) } }
+        state.withLock { $0.rules = rules.map { ($0, 0, 0) } }
     }
 
     /// The rules, each with the number of requests that matched its endpoint and database so far.
     public var rules: [(rule: FaultRule, matchedRequests: Int)] {
         state.withLock { $0.rules.map { ($0.rule, $0.count) } }
+    }
+
+    /// The rules, each with the number of requests that matched it, and of those that it affected.
+    package var states: [(rule: FaultRule, matchedRequests: Int, firedRequests: Int)] {
+        state.withLock { $0.rules.map { ($0.rule, $0.count, $0.fired) } }
+    }
+
+    /// Removes one rule.
+    ///
+    /// - Parameter number: The number of the rule, from 1.
+    /// - Returns: Whether there was such a rule.
+    package func remove(_ number: Int) -> Bool {
+        state.withLock { state in
+            guard state.rules.indices.contains(number - 1) else { return false }
+            state.rules.remove(at: number - 1)
+            return true
+        }
     }
 
     /// Removes all rules: everything works again.
@@ -69,15 +86,25 @@ public final class EmulatorFaults: Sendable {
     var hasRules: Bool { state.withLock { !$0.rules.isEmpty } }
 
     /// Adds a request to the list, and returns its fault; `nil` for no fault.
-    func next(for request: HTTPRequest) -> Fault? {
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - identity: Who sends it. It is asked for only where a rule needs it.
+    func next(for request: HTTPRequest, by identity: (HTTPRequest) -> FaultRule.Identity) -> Fault? {
         let path = (request.path ?? "/").prefix { $0 != "?" }
+        let needsIdentity = state.withLock { $0.rules.contains { $0.rule.identity != nil } }
+        let sender = needsIdentity ? identity(request) : nil
         return state.withLock { state in
             state.requests.append(path.split(separator: "/").suffix(3).joined(separator: "/"))
             var fault: Fault?
             for index in state.rules.indices where state.rules[index].rule.matches(path: path) {
+                let rule = state.rules[index].rule
+                guard rule.identity == nil || rule.identity == sender else { continue }
                 state.rules[index].count += 1
-                let (rule, count) = state.rules[index]
-                if fault == nil, rule.calls.contains(count) { fault = rule.fault }
+                if fault == nil, rule.applies(toCall: state.rules[index].count) {
+                    fault = rule.fault
+                    state.rules[index].fired += 1
+                }
             }
             return fault
         }

@@ -49,6 +49,9 @@ extension FaultRule {
         if let endpoint { members["on"] = .string(endpoint) }
         if let database { members["in"] = .string(database.rawValue) }
         if let calls = calls.json { members["calls"] = calls }
+        if let identity { members["by"] = .string(identity.text) }
+        if probability != 1 { members["probability"] = .double(probability) }
+        if seed != 0 { members["seed"] = .integer(Int64(clamping: seed)) }
         return .object(members)
     }
 
@@ -57,7 +60,7 @@ extension FaultRule {
         guard let kind = kinds.first(where: { $0.name == name }) else {
             throw Problem("has no known fault: \"\(name)\"")
         }
-        let known = ["fault", "on", "in", "calls"] + kind.options
+        let known = Self.filters + kind.options
         if let unknown = members.names.first(where: { !known.contains($0) }) {
             throw Problem("has the key \"\(unknown)\"; a rule of \(name) has \(known.joined(separator: ", "))")
         }
@@ -66,8 +69,27 @@ extension FaultRule {
             scope = DatabaseScope(rawValue: text)
             if scope == nil { throw Problem("has the database \"\(text)\"; there are public, private and shared") }
         }
-        return FaultRule(try kind.make(members), on: try members.text("on"), in: scope, calls: try calls(members))
+        let identity = try members.text("by")
+        guard identity?.isEmpty != true else {
+            throw Problem(#"has "by", which is empty; give nobody, server or a user record name"#)
+        }
+        let probability = try members.decimal("probability") ?? 1
+        guard (0...1).contains(probability) else {
+            throw Problem("has \"probability\", which is not a number from 0 to 1")
+        }
+        return FaultRule(
+            try kind.make(members),
+            on: try members.text("on"),
+            in: scope,
+            calls: try calls(members),
+            by: identity.map { Identity($0) },
+            probability: probability,
+            seed: UInt64(try members.number("seed", from: 0) ?? 0)
+        )
     }
+
+    /// The members that every rule can have.
+    package static let filters = ["fault", "on", "in", "by", "calls", "probability", "seed"]
 
     /// Which of the matching requests a rule applies to: `"all"`, or an object with one key. The first without it.
     private static func calls(_ members: Members) throws(Problem) -> FaultRule.Calls {

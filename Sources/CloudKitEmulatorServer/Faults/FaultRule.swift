@@ -49,6 +49,29 @@ public struct FaultRule: Sendable {
         }
     }
 
+    /// Who sends a request, as its credentials say. Whether they are valid does not matter.
+    public struct Identity: Hashable, Sendable, CustomStringConvertible {
+        /// `nobody`, `server` or a user record name.
+        package let text: String
+
+        package init(_ text: String) {
+            self.text = text
+        }
+
+        /// A client with an API token alone, or without credentials.
+        public static let nobody = Identity("nobody")
+        /// A client with a server-to-server key.
+        public static let server = Identity("server")
+        /// A user.
+        ///
+        /// - Parameter recordName: The user record name.
+        /// - Returns: The identity.
+        public static func user(_ recordName: String) -> Identity { Identity(recordName) }
+
+        /// `nobody`, `server` or a user record name.
+        public var description: String { text }
+    }
+
     /// The fault.
     public var fault: Fault
     /// The end of the path, such as `records/modify`; every path when `nil`.
@@ -57,6 +80,13 @@ public struct FaultRule: Sendable {
     public var database: DatabaseScope?
     /// The numbers of the matching requests that the rule applies to.
     public var calls: Calls
+    /// Who sends the requests; everyone when `nil`.
+    public var identity: Identity?
+    /// The probability with which the rule applies to a request that ``calls`` names, from 0 to 1.
+    public var probability: Double
+    /// The seed of the random numbers of ``probability``. Whether the rule applies to a request depends on it and on
+    /// the number of the request alone, so the same requests go wrong again.
+    public var seed: UInt64
 
     /// Makes a rule.
     ///
@@ -65,16 +95,40 @@ public struct FaultRule: Sendable {
     ///   - endpoint: The end of the path, such as `records/modify`; every path when `nil`.
     ///   - database: The database; every database when `nil`.
     ///   - calls: The numbers of the matching requests that the rule applies to. By default the first.
+    ///   - identity: Who sends the requests; everyone when `nil`.
+    ///   - probability: The probability with which the rule applies to a request that `calls` names, from 0 to 1.
+    ///   - seed: The seed of the random numbers of `probability`.
     public init(
         _ fault: Fault,
         on endpoint: String? = nil,
         in database: DatabaseScope? = nil,
-        calls: Calls = .first(1)
+        calls: Calls = .first(1),
+        by identity: Identity? = nil,
+        probability: Double = 1,
+        seed: UInt64 = 0
     ) {
         self.fault = fault
         self.endpoint = endpoint
         self.database = database
         self.calls = calls
+        self.identity = identity
+        self.probability = probability
+        self.seed = seed
+    }
+
+    /// Whether the rule applies to a matching request.
+    ///
+    /// - Parameter number: The number of the request among the matching ones, from 1.
+    func applies(toCall number: Int) -> Bool {
+        guard calls.contains(number) else { return false }
+        guard probability < 1 else { return true }
+        // SplitMix64: the draw of a number does not depend on how many draws there were, so requests that arrive at the
+        // same time draw the same in every order.
+        var mixed = seed &+ UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        mixed ^= mixed >> 31
+        return Double(mixed >> 11) / Double(1 << 53) < probability
     }
 
     func matches(path: Substring) -> Bool {

@@ -204,10 +204,6 @@ struct SignInPage {
     }
 }
 
-extension HTTPField.Name {
-    fileprivate static let referrerPolicy = Self("Referrer-Policy")!
-}
-
 /// The values of a form, or of a query. Empty values count as absent.
 private struct FormValues {
     private var values: [String: String] = [:]

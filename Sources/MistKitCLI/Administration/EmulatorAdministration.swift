@@ -149,7 +149,7 @@ extension CommandError {
     init(_ problem: AdministrationProblem) {
         let code: Code =
             switch problem.code {
-            case .unauthorized, .foreignPage, .foreignHost: .permission
+            case .unauthorized, .foreignPage, .foreignHost, .readOnly, .wrongPassword, .tooManyAttempts: .permission
             case .invalidRequest, .invalidSchema, .invalidRule, .tooLong, .unsupportedType: .data
             case .unconfirmed, .notFound, .methodNotAllowed: .usage
             case .refused, .internalError: .failure

@@ -4,6 +4,7 @@ import CloudKitEmulatorServer
 import CloudKitSchema
 import Foundation
 import Logging
+import MistConsole
 import MistKit
 
 /// `mistkit emulator`
@@ -106,6 +107,9 @@ struct EmulatorCommand: AsyncParsableCommand {
     @OptionGroup(title: "Who may use the emulator")
     var access: EmulatorAccessOptions
 
+    @OptionGroup(title: "The console")
+    var console: ConsolePageOptions
+
     @Flag(help: "Begin with empty data: the data in the folder are deleted.")
     var reset = false
 
@@ -188,6 +192,7 @@ struct EmulatorCommand: AsyncParsableCommand {
         var configuration = CloudKitEmulatorServer.Configuration(logger: logger)
         limits.apply(to: &configuration)
         try access.apply(to: &configuration)
+        configuration.page = try console.page(listeningOn: host)
         if let faults { configuration.faults = try FaultFile(path: faults).rules }
         if let exportOnExit { try replacement.check(exportOnExit) }
         ServerLimitOptions.raiseFileDescriptorLimit()
@@ -246,7 +251,8 @@ struct EmulatorCommand: AsyncParsableCommand {
             earlierKeyIDs: knownKeys.filter { id in !keys.contains { $0.id == id } },
             signInCallback: signInCallback,
             signInCode: configuration.signInCode,
-            reachableFrom: EmulatorGreeting.Reach(host: host)
+            reachableFrom: EmulatorGreeting.Reach(host: host),
+            page: configuration.page?.access
         )
         let port = port ?? (executes ? 0 : Self.usualPort)
         var status: Int32 = 0

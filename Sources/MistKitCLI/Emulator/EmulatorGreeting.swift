@@ -18,6 +18,8 @@ struct EmulatorGreeting {
     /// What a person gives on the sign-in page to become an existing user; `nil` when the page does not ask.
     var signInCode: String?
     var reachableFrom = Reach.thisMachine
+    /// Who may use the console; `nil` where it is not served.
+    var page: PageAccess?
 
     /// The machines that can reach the emulator.
     enum Reach {
@@ -36,10 +38,16 @@ struct EmulatorGreeting {
             .replacing("//0.0.0.0:", with: "//127.0.0.1:").replacing("//[::]:", with: "//[::1]:")
     }
 
+    /// The address of the console for this machine; `nil` where it is not served.
+    func consoleAddress(_ address: URL) -> String? {
+        page.map { ConsolePageOptions.address(of: $0, at: localAddress(address)) }
+    }
+
     func text(at address: URL) -> String {
         let localAddress = localAddress(address)
-        var lines = [
-            "CloudKit Web Services at \(address.absoluteString)",
+        var lines = ["CloudKit Web Services at \(address.absoluteString)"]
+        if let console = consoleAddress(address) { lines.append("  console     \(console)") }
+        lines += [
             "  container   \(container), development and production",
             "  data        \(dataFolder)/emulator.sqlite",
             "  user        \(userRecordName)",
@@ -79,6 +87,9 @@ struct EmulatorGreeting {
                 "",
                 "Every machine that reaches \(address.absoluteString) can use this emulator. There is no TLS, so those who see",
                 "the network can read tokens and records. Without --host, only this machine can use it.",
+                page == nil
+                    ? "The console is not served to other machines without a password: --console-password."
+                    : "The console asks for the password of --console-password.",
             ]
         }
         return (lines + ["", "Ctrl-C stops it."]).joined(separator: "\n")

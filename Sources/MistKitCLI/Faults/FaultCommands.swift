@@ -116,8 +116,10 @@ extension ValueList<Components.Schemas.FaultRuleState> {
             Column("options") { $0.options },
             Column("on") { $0.rule["on"]?.stringValue ?? "every request" },
             Column("database") { $0.rule["in"]?.stringValue },
+            Column("by") { $0.rule["by"]?.stringValue },
             Column("calls") { $0.calls },
             Column("matched") { "\($0.matchedRequests)" },
+            Column("fired") { "\($0.firedRequests)" },
         ]
     )
 }
@@ -126,7 +128,7 @@ extension Components.Schemas.FaultRuleState {
     /// The options of the fault: `code ZONE_BUSY, status 409`.
     fileprivate var options: String {
         guard case .object(let members) = rule else { return "" }
-        return members.filter { !["fault", "on", "in", "calls"].contains($0.key) }.sorted { $0.key < $1.key }
+        return members.filter { !["fault", "on", "in", "by", "calls"].contains($0.key) }.sorted { $0.key < $1.key }
             .map { "\($0.key) \(Self.text($0.value))" }.joined(separator: ", ")
     }
 

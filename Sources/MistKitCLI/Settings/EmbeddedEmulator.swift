@@ -56,6 +56,7 @@ struct EmbeddedEmulator {
             administration = .init(container: container, version: MistKitCommand.version)
             var configuration = configuration
             configuration.administration = administration
+            configuration.page?.profileUser = account.currentUser
             server = try CloudKitEmulatorServer(emulator, configuration: configuration)
         } catch let error as CommandError {
             throw error
