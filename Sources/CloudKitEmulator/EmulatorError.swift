@@ -55,11 +55,14 @@ extension ItemResult {
 }
 
 extension RecordOutput {
-    /// Makes the result for one record of a batch: what `body` returns, or the ``EmulatorError`` that it throws.
-    init(_ recordName: String?, _ body: () throws -> RecordOutput) throws {
+    /// Makes the result for one record of a batch: what `body` returns, or the ``EmulatorError`` that it throws, which
+    /// is noted.
+    init(_ recordName: String?, _ notes: RefusalNotes?, _ body: () throws -> RecordOutput) throws {
         switch try Result(ofItem: body) {
         case .success(let output): self = output
-        case .failure(let error): self = .result(.failure(RecordError(id: recordName, response: error.response)))
+        case .failure(let error):
+            notes?.add(error, of: recordName)
+            self = .result(.failure(RecordError(id: recordName, response: error.response)))
         }
     }
 }

@@ -50,6 +50,8 @@ package struct RequestContext: Sendable {
     package var itemFault: ItemFault?
     /// Records that are not delivered: they have an error in place of their fields.
     package var deliveryFault: ItemFault?
+    /// Where failures of single items are noted; `nil` where nobody asks for them.
+    package var refusals: RefusalNotes?
 
     init(_ emulator: CloudKitEmulator, _ database: DatabaseAddress, _ caller: Caller) {
         self.emulator = emulator

@@ -81,7 +81,7 @@ extension CloudKitEmulatorServer {
         return CallbackResponder { request, context in
             guard hosts.serve(request.head.authority) else {
                 let head = request.head
-                let (response, body) = try await logged(head, at: routes.match(head)) { refuse(head, hosts) }
+                let (response, body) = try await logged(head, at: routes.match(head)) { _ in refuse(head, hosts) }
                 return Response(response, body: body, to: head, on: context.channel)
             }
             return try await respond(to: request, on: context.channel)

@@ -193,6 +193,8 @@ public struct CloudKitEmulatorServer: Sendable {
     let routes: ServerRoutes
     /// The latest requests; `nil` without an administration, which is the only one to show them.
     let requestLog: RequestLog?
+    /// Those who listen to the event stream of the administration.
+    let events = EventHub()
     /// When the server was made.
     let started: Date
 
@@ -233,12 +235,14 @@ public struct CloudKitEmulatorServer: Sendable {
         body: HTTPBody?,
         at route: ServerRoutes.Match
     ) async throws -> (HTTPResponse, HTTPBody?) {
-        try await logged(request, at: route) {
+        try await logged(request, at: route) { trace in
             // With a fault in the way of the administration, no one could remove the fault.
-            guard !route.isAdministration, let fault = faults.next(for: request, by: identity(of:)) else {
-                return try await serve(request, body: body, at: route)
+            guard !route.isAdministration, !route.isPage, let fault = faults.next(for: request, by: identity(of:))
+            else {
+                return try await serve(request, body: body, at: route, trace: trace)
             }
-            return try await respond(to: request, body: body, at: route, with: fault)
+            trace?.note { $0.fault = fault }
+            return try await respond(to: request, body: body, at: route, with: fault, trace: trace)
         }
     }
 
@@ -248,6 +252,7 @@ public struct CloudKitEmulatorServer: Sendable {
         _ request: HTTPRequest,
         body: HTTPBody?,
         at route: ServerRoutes.Match,
+        trace: RequestTrace?,
         clockSkew: Double = 0,
         itemFault: ItemFault? = nil,
         deliveryFault: ItemFault? = nil
@@ -291,7 +296,10 @@ public struct CloudKitEmulatorServer: Sendable {
                 if request.method == .options { return builder.preflight(allowing: [.get, .post, .put, .delete]) }
                 if let allowed = route.allowedMethods { throw RequestFailure.methodNotAllowed(allowed: allowed) }
                 let bytes = try await collect(body)
+                trace?.note { $0.body = bytes }
                 var context = try makeContext(of: request, body: bytes, at: time, route, &builder)
+                trace?.note { [caller = context.caller] in $0.caller = caller }
+                context.refusals = trace?.refusals
                 context.itemFault = itemFault
                 context.deliveryFault = deliveryFault
                 let interruption = ReadInterruption()
@@ -318,6 +326,7 @@ public struct CloudKitEmulatorServer: Sendable {
             // The error of a read that was interrupted is no response.
             try Task.checkCancellation()
             let failure = RequestFailure(error)
+            trace?.refusals.add(EmulatorError(answering: error, as: failure), of: nil)
             if let error = failure.unexpected {
                 configuration.logger.error("a request failed unexpectedly", metadata: ["error": "\(error)"])
             }

@@ -59,6 +59,12 @@ struct RequestFailure: Error {
 }
 
 extension EmulatorError {
+    /// The error behind a failure, or one with the code and the words of the failure.
+    init(answering error: any Error, as failure: RequestFailure) {
+        let own = error as? EmulatorError ?? (error as? ServerError)?.underlyingError as? EmulatorError
+        self = own ?? EmulatorError(failure.error.serverErrorCode, failure.error.reason ?? "")
+    }
+
     /// The service's response to an unknown path (observed live).
     static let noHandler = EmulatorError(.notFound, "could not find handler for endpoint")
 

@@ -53,6 +53,12 @@ struct ServerRoutes: Sendable {
             return true
         }
 
+        /// Whether the request is for an operation of CloudKit Web Services.
+        var isEndpoint: Bool {
+            guard case .operation = destination else { return false }
+            return true
+        }
+
         /// Whether the request is for a file of the console's page.
         var isPage: Bool {
             guard case .page = destination else { return false }

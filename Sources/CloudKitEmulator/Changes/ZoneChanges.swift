@@ -110,7 +110,7 @@ extension DatabaseContext {
             zoneID: zone.zoneID(in: self)
         )
         let records = try page.map { row in
-            try RecordOutput(row.name) {
+            try RecordOutput(row.name, self.request.refusals) {
                 try self.request.deliveryFault?.check(row.name)
                 return row.isDeleted
                     ? .result(.success(row.tombstone)) : try presentation.output(row, schema: schema)

@@ -78,7 +78,7 @@ extension RequestContext {
                 if let zone = names[candidate.row.zone], isZoneWide || !zone.isDefault {
                     presentation.zoneID = zone.zoneID(in: context)
                 }
-                return try RecordOutput(candidate.row.name) {
+                return try RecordOutput(candidate.row.name, refusals) {
                     try deliveryFault?.check(candidate.row.name)
                     return try presentation.output(candidate.row, content: candidate.knownContent, schema: schema)
                 }

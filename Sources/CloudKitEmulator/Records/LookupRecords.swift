@@ -25,7 +25,7 @@ extension RequestContext {
             let access = try context.sharedAccess(to: [zone])
             let roles = database.scope == .public ? try context.callerRoles(in: schema) : nil
             let records = try lookups.map { lookup in
-                try RecordOutput(lookup.recordName) {
+                try RecordOutput(lookup.recordName, refusals) {
                     try itemFault?.check(lookup.recordName)
                     try OperationRules.name.check(lookup.recordName)
                     try deliveryFault?.check(lookup.recordName)

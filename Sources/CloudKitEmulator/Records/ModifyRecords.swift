@@ -58,7 +58,7 @@ extension RequestContext {
                         numbersAsStrings: operation.numbersAsStrings ?? request.numbersAsStrings ?? false
                     )
                     results.append(
-                        try RecordOutput(name) {
+                        try RecordOutput(name, refusals) {
                             try itemFault?.check(name)
                             switch try writer.apply(operation) {
                             case .deleted(let name):

@@ -396,6 +396,100 @@ package struct Client: APIProtocol {
             decode: Operations.ClosePageSession.decode
         )
     }
+    /// Tells of requests and changes as they happen.
+    ///
+    /// An event stream (`text/event-stream`) that does not end. The types of events, with the JSON of their `data`:
+    ///
+    /// - `hello`: `{}`, at the beginning;
+    /// - `request`: an `AnsweredRequest`, for each request of a client;
+    /// - `change`: a `ZoneChange`, for each zone whose records changed, also through another process;
+    /// - `schema`: a `ContainerName`, after an import or a deployment;
+    /// - `faults`: a `FaultRuleStates`, after a change of the rules;
+    /// - `users`, `snapshots`: `{}`, after a change of their list;
+    /// - `restored`: `{}`, after a snapshot was restored or contents were reset: everything that is shown is out of date.
+    ///
+    /// A comment line comes every 15 seconds. A reader that is too slow loses the oldest events, and is told how many by `lost`,
+    /// `{"events": 12}`.
+    ///
+    /// - Remark: HTTP `GET /_emulator/events`.
+    package func streamEvents(
+        _ input: Operations.StreamEvents.Input
+    ) async throws -> Operations.StreamEvents.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.StreamEvents.id,
+            method: .get,
+            encode: Operations.StreamEvents.encode,
+            decode: Operations.StreamEvents.decode
+        )
+    }
+    /// Lists the containers.
+    ///
+    /// All containers and environments that a request has used, and the one that the emulator was started for.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers`.
+    package func listContainers(
+        _ input: Operations.ListContainers.Input
+    ) async throws -> Operations.ListContainers.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.ListContainers.id,
+            method: .get,
+            encode: Operations.ListContainers.encode,
+            decode: Operations.ListContainers.decode
+        )
+    }
+    /// Lists the zones of all users, with their sizes.
+    ///
+    /// The zones of the public database and of all private databases, deleted ones included.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/zones`.
+    package func listZones(_ input: Operations.ListZones.Input) async throws -> Operations.ListZones.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.ListZones.id,
+            method: .get,
+            encode: Operations.ListZones.encode,
+            decode: Operations.ListZones.decode
+        )
+    }
+    /// Returns one request with its bodies, and why it was refused.
+    ///
+    /// Bodies are kept up to 1 MiB each and 16 MiB together. Credentials in addresses, header fields and bodies are replaced by
+    /// `<redacted>`.
+    ///
+    /// `refusals` has the rules that refused the request or single items of it, each with a remedy where there is one, and it has
+    /// what else explains the answer, such as a query whose result is empty.
+    ///
+    /// - Remark: HTTP `GET /_emulator/requests/{number}`.
+    package func fetchRequest(
+        _ input: Operations.FetchRequest.Input
+    ) async throws -> Operations.FetchRequest.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.FetchRequest.id,
+            method: .get,
+            encode: Operations.FetchRequest.encode,
+            decode: Operations.FetchRequest.decode
+        )
+    }
+    /// Sends a request again, as the same caller.
+    ///
+    /// Sends the method, path and body as they were, as the caller of the request. Answered 409 where the body is no longer kept, and
+    /// for requests without a caller, such as those of files.
+    ///
+    /// - Remark: HTTP `POST /_emulator/requests/{number}/replay`.
+    package func replayRequest(
+        _ input: Operations.ReplayRequest.Input
+    ) async throws -> Operations.ReplayRequest.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.ReplayRequest.id,
+            method: .post,
+            encode: Operations.ReplayRequest.encode,
+            decode: Operations.ReplayRequest.decode
+        )
+    }
 }
 
 extension Operations.FetchStart {
@@ -1003,6 +1097,138 @@ extension Operations.ClosePageSession {
             return .forbidden(try response.jsonResponse())
         case 404:
             return .notFound(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.StreamEvents {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/events")
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            try response.requireContentType("text/event-stream")
+            let body: Operations.StreamEvents.Output.Ok.Body = .textEventStream(try response.rawBody())
+            return .ok(Operations.StreamEvents.Output.Ok(body: body))
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.ListContainers {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/containers")
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.jsonResponse())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.ListZones {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/containers/")
+        try request.addPath(parameter: input.path.container)
+        request.addPath("/")
+        try request.addPath(parameter: input.path.environment)
+        request.addPath("/zones")
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.jsonResponse())
+        case 400:
+            return .badRequest(try response.jsonResponse())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.FetchRequest {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/requests/")
+        try request.addPath(parameter: input.path.number)
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.jsonResponse())
+        case 400:
+            return .badRequest(try response.jsonResponse())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.ReplayRequest {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/requests/")
+        try request.addPath(parameter: input.path.number)
+        request.addPath("/replay")
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.jsonResponse())
+        case 400:
+            return .badRequest(try response.jsonResponse())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 409:
+            return .conflict(try response.jsonResponse())
         case 500:
             return .internalServerError(try response.jsonResponse())
         default:

@@ -226,6 +226,51 @@ extension APIProtocol {
             handle: { (handler: Self, input: Operations.ClosePageSession.Input) async throws -> Operations.ClosePageSession.Output in try await handler.closePageSession(input) },
             encode: Operations.ClosePageSession.encode
         )
+        try server.register(
+            on: transport,
+            operationID: Operations.StreamEvents.id,
+            method: .get,
+            path: "/_emulator/events",
+            decode: Operations.StreamEvents.decode,
+            handle: { (handler: Self, input: Operations.StreamEvents.Input) async throws -> Operations.StreamEvents.Output in try await handler.streamEvents(input) },
+            encode: Operations.StreamEvents.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.ListContainers.id,
+            method: .get,
+            path: "/_emulator/containers",
+            decode: Operations.ListContainers.decode,
+            handle: { (handler: Self, input: Operations.ListContainers.Input) async throws -> Operations.ListContainers.Output in try await handler.listContainers(input) },
+            encode: Operations.ListContainers.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.ListZones.id,
+            method: .get,
+            path: "/_emulator/containers/{container}/{environment}/zones",
+            decode: Operations.ListZones.decode,
+            handle: { (handler: Self, input: Operations.ListZones.Input) async throws -> Operations.ListZones.Output in try await handler.listZones(input) },
+            encode: Operations.ListZones.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.FetchRequest.id,
+            method: .get,
+            path: "/_emulator/requests/{number}",
+            decode: Operations.FetchRequest.decode,
+            handle: { (handler: Self, input: Operations.FetchRequest.Input) async throws -> Operations.FetchRequest.Output in try await handler.fetchRequest(input) },
+            encode: Operations.FetchRequest.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.ReplayRequest.id,
+            method: .post,
+            path: "/_emulator/requests/{number}/replay",
+            decode: Operations.ReplayRequest.decode,
+            handle: { (handler: Self, input: Operations.ReplayRequest.Input) async throws -> Operations.ReplayRequest.Output in try await handler.replayRequest(input) },
+            encode: Operations.ReplayRequest.encode
+        )
     }
 }
 
@@ -454,6 +499,67 @@ package protocol ContextualAPIProtocol: Swift.Sendable {
         _ input: Operations.ClosePageSession.Input,
         context: Context
     ) async throws -> Operations.ClosePageSession.Output
+    /// Tells of requests and changes as they happen.
+    ///
+    /// An event stream (`text/event-stream`) that does not end. The types of events, with the JSON of their `data`:
+    ///
+    /// - `hello`: `{}`, at the beginning;
+    /// - `request`: an `AnsweredRequest`, for each request of a client;
+    /// - `change`: a `ZoneChange`, for each zone whose records changed, also through another process;
+    /// - `schema`: a `ContainerName`, after an import or a deployment;
+    /// - `faults`: a `FaultRuleStates`, after a change of the rules;
+    /// - `users`, `snapshots`: `{}`, after a change of their list;
+    /// - `restored`: `{}`, after a snapshot was restored or contents were reset: everything that is shown is out of date.
+    ///
+    /// A comment line comes every 15 seconds. A reader that is too slow loses the oldest events, and is told how many by `lost`,
+    /// `{"events": 12}`.
+    ///
+    /// - Remark: HTTP `GET /_emulator/events`.
+    func streamEvents(
+        _ input: Operations.StreamEvents.Input,
+        context: Context
+    ) async throws -> Operations.StreamEvents.Output
+    /// Lists the containers.
+    ///
+    /// All containers and environments that a request has used, and the one that the emulator was started for.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers`.
+    func listContainers(
+        _ input: Operations.ListContainers.Input,
+        context: Context
+    ) async throws -> Operations.ListContainers.Output
+    /// Lists the zones of all users, with their sizes.
+    ///
+    /// The zones of the public database and of all private databases, deleted ones included.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/zones`.
+    func listZones(
+        _ input: Operations.ListZones.Input,
+        context: Context
+    ) async throws -> Operations.ListZones.Output
+    /// Returns one request with its bodies, and why it was refused.
+    ///
+    /// Bodies are kept up to 1 MiB each and 16 MiB together. Credentials in addresses, header fields and bodies are replaced by
+    /// `<redacted>`.
+    ///
+    /// `refusals` has the rules that refused the request or single items of it, each with a remedy where there is one, and it has
+    /// what else explains the answer, such as a query whose result is empty.
+    ///
+    /// - Remark: HTTP `GET /_emulator/requests/{number}`.
+    func fetchRequest(
+        _ input: Operations.FetchRequest.Input,
+        context: Context
+    ) async throws -> Operations.FetchRequest.Output
+    /// Sends a request again, as the same caller.
+    ///
+    /// Sends the method, path and body as they were, as the caller of the request. Answered 409 where the body is no longer kept, and
+    /// for requests without a caller, such as those of files.
+    ///
+    /// - Remark: HTTP `POST /_emulator/requests/{number}/replay`.
+    func replayRequest(
+        _ input: Operations.ReplayRequest.Input,
+        context: Context
+    ) async throws -> Operations.ReplayRequest.Output
 }
 
 extension ContextualAPIProtocol {
@@ -668,6 +774,46 @@ extension ContextualAPIProtocol {
             decode: Operations.ClosePageSession.decode,
             handle: { (handler: Self, input: Operations.ClosePageSession.Input, context: Context) async throws -> Operations.ClosePageSession.Output in try await handler.closePageSession(input, context: context) },
             encode: Operations.ClosePageSession.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.StreamEvents.id,
+            method: .get,
+            path: "/_emulator/events",
+            decode: Operations.StreamEvents.decode,
+            handle: { (handler: Self, input: Operations.StreamEvents.Input, context: Context) async throws -> Operations.StreamEvents.Output in try await handler.streamEvents(input, context: context) },
+            encode: Operations.StreamEvents.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.ListContainers.id,
+            method: .get,
+            path: "/_emulator/containers",
+            decode: Operations.ListContainers.decode,
+            handle: { (handler: Self, input: Operations.ListContainers.Input, context: Context) async throws -> Operations.ListContainers.Output in try await handler.listContainers(input, context: context) },
+            encode: Operations.ListContainers.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.ListZones.id,
+            method: .get,
+            path: "/_emulator/containers/{container}/{environment}/zones",
+            decode: Operations.ListZones.decode,
+            handle: { (handler: Self, input: Operations.ListZones.Input, context: Context) async throws -> Operations.ListZones.Output in try await handler.listZones(input, context: context) },
+            encode: Operations.ListZones.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.FetchRequest.id,
+            method: .get,
+            path: "/_emulator/requests/{number}",
+            decode: Operations.FetchRequest.decode,
+            handle: { (handler: Self, input: Operations.FetchRequest.Input, context: Context) async throws -> Operations.FetchRequest.Output in try await handler.fetchRequest(input, context: context) },
+            encode: Operations.FetchRequest.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.ReplayRequest.id,
+            method: .post,
+            path: "/_emulator/requests/{number}/replay",
+            decode: Operations.ReplayRequest.decode,
+            handle: { (handler: Self, input: Operations.ReplayRequest.Input, context: Context) async throws -> Operations.ReplayRequest.Output in try await handler.replayRequest(input, context: context) },
+            encode: Operations.ReplayRequest.encode
         ))
         return operations
     }
@@ -1451,6 +1597,183 @@ extension Operations.ClosePageSession {
             try response.set(403, value)
         case .notFound(let value):
             try response.set(404, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.StreamEvents {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let headers: Operations.StreamEvents.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            response.setStatus(200)
+            switch value.body {
+            case .textEventStream(let value):
+                try response.setBody(value, contentType: "text/event-stream")
+            }
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.ListContainers {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let headers: Operations.ListContainers.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            try response.set(200, value)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.ListZones {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.ListZones.Input.Path(
+            container: try request.path("container", .string, Components.Parameters.Container.self),
+            environment: try request.path("environment", .string, Components.Parameters.Environment.self)
+        )
+        let headers: Operations.ListZones.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(path: path, headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            try response.set(200, value)
+        case .badRequest(let value):
+            try response.set(400, value)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.FetchRequest {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.FetchRequest.Input.Path(
+            number: try request.path("number", .number, Components.Parameters.Number.self)
+        )
+        let headers: Operations.FetchRequest.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(path: path, headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            try response.set(200, value)
+        case .badRequest(let value):
+            try response.set(400, value)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.ReplayRequest {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.ReplayRequest.Input.Path(
+            number: try request.path("number", .number, Components.Parameters.Number.self)
+        )
+        let headers: Operations.ReplayRequest.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(path: path, headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            try response.set(200, value)
+        case .badRequest(let value):
+            try response.set(400, value)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .conflict(let value):
+            try response.set(409, value)
         case .internalServerError(let value):
             try response.set(500, value)
         case .undocumented(let statusCode, let payload):

@@ -2427,4 +2427,553 @@ extension Operations {
         }
         package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
+    /// Tells of requests and changes as they happen.
+    ///
+    /// An event stream (`text/event-stream`) that does not end. The types of events, with the JSON of their `data`:
+    ///
+    /// - `hello`: `{}`, at the beginning;
+    /// - `request`: an `AnsweredRequest`, for each request of a client;
+    /// - `change`: a `ZoneChange`, for each zone whose records changed, also through another process;
+    /// - `schema`: a `ContainerName`, after an import or a deployment;
+    /// - `faults`: a `FaultRuleStates`, after a change of the rules;
+    /// - `users`, `snapshots`: `{}`, after a change of their list;
+    /// - `restored`: `{}`, after a snapshot was restored or contents were reset: everything that is shown is out of date.
+    ///
+    /// A comment line comes every 15 seconds. A reader that is too slow loses the oldest events, and is told how many by `lost`,
+    /// `{"events": 12}`.
+    ///
+    /// - Remark: HTTP `GET /_emulator/events`.
+    package enum StreamEvents {
+        package static var id: Swift.String {
+            "streamEvents"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.StreamEvents.AcceptableContentType>
+            package var headers: Operations.StreamEvents.Input.Headers
+            package init(headers: Operations.StreamEvents.Input.Headers = .init()) {
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                @frozen
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
+                    /// `text/event-stream`
+                    case textEventStream(OpenAPISwiftRuntime.HTTPBody)
+                    package var textEventStream: OpenAPISwiftRuntime.HTTPBody {
+                        get throws {
+                            switch self {
+                            case .textEventStream(let body):
+                                return body
+                            }
+                        }
+                    }
+                }
+                /// The response's body.
+                package var body: Operations.StreamEvents.Output.Ok.Body
+                package init(body: Operations.StreamEvents.Output.Ok.Body) {
+                    self.body = body
+                }
+            }
+            /// The events.
+            case ok(Operations.StreamEvents.Output.Ok)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.StreamEvents.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        @frozen
+        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
+            case textEventStream
+            case json
+            case other(Swift.String)
+            package init?(rawValue: Swift.String) {
+                switch rawValue.lowercased() {
+                case "text/event-stream":
+                    self = .textEventStream
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
+                }
+            }
+            package var rawValue: Swift.String {
+                switch self {
+                case .textEventStream:
+                    return "text/event-stream"
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
+                }
+            }
+            package static var allCases: [Self] {
+                [.textEventStream, .json]
+            }
+        }
+    }
+    /// Lists the containers.
+    ///
+    /// All containers and environments that a request has used, and the one that the emulator was started for.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers`.
+    package enum ListContainers {
+        package static var id: Swift.String {
+            "listContainers"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package var headers: Operations.ListContainers.Input.Headers
+            package init(headers: Operations.ListContainers.Input.Headers = .init()) {
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.ContainerList>
+            /// The containers, in the order of their identifiers.
+            case ok(Operations.ListContainers.Output.Ok)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.ListContainers.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// Lists the zones of all users, with their sizes.
+    ///
+    /// The zones of the public database and of all private databases, deleted ones included.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/zones`.
+    package enum ListZones {
+        package static var id: Swift.String {
+            "listZones"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Path = Operations.ExportSchema.Input.Path
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package var path: Operations.ListZones.Input.Path
+            package var headers: Operations.ListZones.Input.Headers
+            package init(
+                path: Operations.ListZones.Input.Path,
+                headers: Operations.ListZones.Input.Headers = .init()
+            ) {
+                self.path = path
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.ZoneList>
+            /// The zones, in the order of database, owner and name.
+            case ok(Operations.ListZones.Output.Ok)
+            /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
+            case badRequest(Components.Responses.BadRequest)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.ListZones.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var badRequest: Components.Responses.BadRequest {
+                get throws {
+                    switch self {
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// Returns one request with its bodies, and why it was refused.
+    ///
+    /// Bodies are kept up to 1 MiB each and 16 MiB together. Credentials in addresses, header fields and bodies are replaced by
+    /// `<redacted>`.
+    ///
+    /// `refusals` has the rules that refused the request or single items of it, each with a remedy where there is one, and it has
+    /// what else explains the answer, such as a query whose result is empty.
+    ///
+    /// - Remark: HTTP `GET /_emulator/requests/{number}`.
+    package enum FetchRequest {
+        package static var id: Swift.String {
+            "fetchRequest"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Path = Operations.RemoveFaultRule.Input.Path
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package var path: Operations.FetchRequest.Input.Path
+            package var headers: Operations.FetchRequest.Input.Headers
+            package init(
+                path: Operations.FetchRequest.Input.Path,
+                headers: Operations.FetchRequest.Input.Headers = .init()
+            ) {
+                self.path = path
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.LoggedRequest>
+            /// The request.
+            case ok(Operations.FetchRequest.Output.Ok)
+            /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
+            case badRequest(Components.Responses.BadRequest)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.FetchRequest.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var badRequest: Components.Responses.BadRequest {
+                get throws {
+                    switch self {
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// Sends a request again, as the same caller.
+    ///
+    /// Sends the method, path and body as they were, as the caller of the request. Answered 409 where the body is no longer kept, and
+    /// for requests without a caller, such as those of files.
+    ///
+    /// - Remark: HTTP `POST /_emulator/requests/{number}/replay`.
+    package enum ReplayRequest {
+        package static var id: Swift.String {
+            "replayRequest"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Path = Operations.RemoveFaultRule.Input.Path
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package var path: Operations.ReplayRequest.Input.Path
+            package var headers: Operations.ReplayRequest.Input.Headers
+            package init(
+                path: Operations.ReplayRequest.Input.Path,
+                headers: Operations.ReplayRequest.Input.Headers = .init()
+            ) {
+                self.path = path
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.LoggedRequest>
+            /// The new request.
+            case ok(Operations.ReplayRequest.Output.Ok)
+            /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
+            case badRequest(Components.Responses.BadRequest)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// A rule of the emulator refuses the change (`refused`).
+            case conflict(Components.Responses.Conflict)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.ReplayRequest.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var badRequest: Components.Responses.BadRequest {
+                get throws {
+                    switch self {
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var conflict: Components.Responses.Conflict {
+                get throws {
+                    switch self {
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
 }

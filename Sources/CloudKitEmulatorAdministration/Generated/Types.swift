@@ -176,6 +176,52 @@ package protocol APIProtocol: Sendable {
     func closePageSession(
         _ input: Operations.ClosePageSession.Input
     ) async throws -> Operations.ClosePageSession.Output
+    /// Tells of requests and changes as they happen.
+    ///
+    /// An event stream (`text/event-stream`) that does not end. The types of events, with the JSON of their `data`:
+    ///
+    /// - `hello`: `{}`, at the beginning;
+    /// - `request`: an `AnsweredRequest`, for each request of a client;
+    /// - `change`: a `ZoneChange`, for each zone whose records changed, also through another process;
+    /// - `schema`: a `ContainerName`, after an import or a deployment;
+    /// - `faults`: a `FaultRuleStates`, after a change of the rules;
+    /// - `users`, `snapshots`: `{}`, after a change of their list;
+    /// - `restored`: `{}`, after a snapshot was restored or contents were reset: everything that is shown is out of date.
+    ///
+    /// A comment line comes every 15 seconds. A reader that is too slow loses the oldest events, and is told how many by `lost`,
+    /// `{"events": 12}`.
+    ///
+    /// - Remark: HTTP `GET /_emulator/events`.
+    func streamEvents(_ input: Operations.StreamEvents.Input) async throws -> Operations.StreamEvents.Output
+    /// Lists the containers.
+    ///
+    /// All containers and environments that a request has used, and the one that the emulator was started for.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers`.
+    func listContainers(_ input: Operations.ListContainers.Input) async throws -> Operations.ListContainers.Output
+    /// Lists the zones of all users, with their sizes.
+    ///
+    /// The zones of the public database and of all private databases, deleted ones included.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/zones`.
+    func listZones(_ input: Operations.ListZones.Input) async throws -> Operations.ListZones.Output
+    /// Returns one request with its bodies, and why it was refused.
+    ///
+    /// Bodies are kept up to 1 MiB each and 16 MiB together. Credentials in addresses, header fields and bodies are replaced by
+    /// `<redacted>`.
+    ///
+    /// `refusals` has the rules that refused the request or single items of it, each with a remedy where there is one, and it has
+    /// what else explains the answer, such as a query whose result is empty.
+    ///
+    /// - Remark: HTTP `GET /_emulator/requests/{number}`.
+    func fetchRequest(_ input: Operations.FetchRequest.Input) async throws -> Operations.FetchRequest.Output
+    /// Sends a request again, as the same caller.
+    ///
+    /// Sends the method, path and body as they were, as the caller of the request. Answered 409 where the body is no longer kept, and
+    /// for requests without a caller, such as those of files.
+    ///
+    /// - Remark: HTTP `POST /_emulator/requests/{number}/replay`.
+    func replayRequest(_ input: Operations.ReplayRequest.Input) async throws -> Operations.ReplayRequest.Output
 }
 
 /// The operations with their input spelled out as arguments.
@@ -439,6 +485,75 @@ extension APIProtocol {
         headers: Operations.ClosePageSession.Input.Headers = .init()
     ) async throws -> Operations.ClosePageSession.Output {
         try await self.closePageSession(Operations.ClosePageSession.Input(headers: headers))
+    }
+    /// Tells of requests and changes as they happen.
+    ///
+    /// An event stream (`text/event-stream`) that does not end. The types of events, with the JSON of their `data`:
+    ///
+    /// - `hello`: `{}`, at the beginning;
+    /// - `request`: an `AnsweredRequest`, for each request of a client;
+    /// - `change`: a `ZoneChange`, for each zone whose records changed, also through another process;
+    /// - `schema`: a `ContainerName`, after an import or a deployment;
+    /// - `faults`: a `FaultRuleStates`, after a change of the rules;
+    /// - `users`, `snapshots`: `{}`, after a change of their list;
+    /// - `restored`: `{}`, after a snapshot was restored or contents were reset: everything that is shown is out of date.
+    ///
+    /// A comment line comes every 15 seconds. A reader that is too slow loses the oldest events, and is told how many by `lost`,
+    /// `{"events": 12}`.
+    ///
+    /// - Remark: HTTP `GET /_emulator/events`.
+    package func streamEvents(
+        headers: Operations.StreamEvents.Input.Headers = .init()
+    ) async throws -> Operations.StreamEvents.Output {
+        try await self.streamEvents(Operations.StreamEvents.Input(headers: headers))
+    }
+    /// Lists the containers.
+    ///
+    /// All containers and environments that a request has used, and the one that the emulator was started for.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers`.
+    package func listContainers(
+        headers: Operations.ListContainers.Input.Headers = .init()
+    ) async throws -> Operations.ListContainers.Output {
+        try await self.listContainers(Operations.ListContainers.Input(headers: headers))
+    }
+    /// Lists the zones of all users, with their sizes.
+    ///
+    /// The zones of the public database and of all private databases, deleted ones included.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/zones`.
+    package func listZones(
+        path: Operations.ListZones.Input.Path,
+        headers: Operations.ListZones.Input.Headers = .init()
+    ) async throws -> Operations.ListZones.Output {
+        try await self.listZones(Operations.ListZones.Input(path: path, headers: headers))
+    }
+    /// Returns one request with its bodies, and why it was refused.
+    ///
+    /// Bodies are kept up to 1 MiB each and 16 MiB together. Credentials in addresses, header fields and bodies are replaced by
+    /// `<redacted>`.
+    ///
+    /// `refusals` has the rules that refused the request or single items of it, each with a remedy where there is one, and it has
+    /// what else explains the answer, such as a query whose result is empty.
+    ///
+    /// - Remark: HTTP `GET /_emulator/requests/{number}`.
+    package func fetchRequest(
+        path: Operations.FetchRequest.Input.Path,
+        headers: Operations.FetchRequest.Input.Headers = .init()
+    ) async throws -> Operations.FetchRequest.Output {
+        try await self.fetchRequest(Operations.FetchRequest.Input(path: path, headers: headers))
+    }
+    /// Sends a request again, as the same caller.
+    ///
+    /// Sends the method, path and body as they were, as the caller of the request. Answered 409 where the body is no longer kept, and
+    /// for requests without a caller, such as those of files.
+    ///
+    /// - Remark: HTTP `POST /_emulator/requests/{number}/replay`.
+    package func replayRequest(
+        path: Operations.ReplayRequest.Input.Path,
+        headers: Operations.ReplayRequest.Input.Headers = .init()
+    ) async throws -> Operations.ReplayRequest.Output {
+        try await self.replayRequest(Operations.ReplayRequest.Input(path: path, headers: headers))
     }
 }
 

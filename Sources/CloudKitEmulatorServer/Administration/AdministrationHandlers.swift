@@ -40,17 +40,6 @@ struct AdministrationHandlers: ContextualAPIProtocol {
         return .ok(.init(body: .json(start)))
     }
 
-    func listRequests(
-        _ input: Operations.ListRequests.Input,
-        context: AdministrationHost
-    ) throws -> Operations.ListRequests.Output {
-        let limit = input.query.limit ?? .max
-        guard limit > 0 else {
-            throw AdministrationFailure(.badRequest, .invalidRequest, "The value of 'limit' is less than 1.")
-        }
-        return .ok(.init(body: .json(context.server.requestLog?.latest(limit) ?? .init(total: 0, requests: []))))
-    }
-
     // MARK: The schema
 
     func exportSchema(
@@ -75,6 +64,7 @@ struct AdministrationHandlers: ContextualAPIProtocol {
             )
         }
         let comparison = try context.emulator.importSchema(await Self.schema(in: input.body), into: container)
+        context.server.events.send { .schema(of: container) }
         return .ok(.init(body: .json(.init(comparison))))
     }
 
@@ -105,7 +95,9 @@ struct AdministrationHandlers: ContextualAPIProtocol {
         _ input: Operations.DeploySchema.Input,
         context: AdministrationHost
     ) throws -> Operations.DeploySchema.Output {
-        let comparison = try context.emulator.deploySchema(of: Self.checked(input.path.container))
+        let container = try Self.checked(input.path.container)
+        let comparison = try context.emulator.deploySchema(of: container)
+        context.server.events.send { .schema(of: container) }
         return .ok(.init(body: .json(.init(comparison))))
     }
 
@@ -115,7 +107,9 @@ struct AdministrationHandlers: ContextualAPIProtocol {
     ) throws -> Operations.ResetSchema.Output {
         let container = try Self.checked(input.path.container)
         try Self.check(input.body, deletes: .development, of: container)
-        return .ok(.init(body: .json(.init(try context.emulator.resetSchema(of: container)))))
+        let comparison = try context.emulator.resetSchema(of: container)
+        context.server.events.send { .restored }
+        return .ok(.init(body: .json(.init(comparison))))
     }
 
     private static func schema(in body: Components.RequestBodies.SchemaText) async throws -> ContainerSchema {
@@ -162,6 +156,7 @@ struct AdministrationHandlers: ContextualAPIProtocol {
         let (container, environment) = (try Self.checked(input.path.container), input.path.environment)
         try Self.check(input.body, deletes: environment, of: container)
         let count = try context.emulator.resetContents(of: container, in: .init(environment))
+        context.server.events.send { .restored }
         return .ok(.init(body: .json(.init(deletedRecords: count))))
     }
 
@@ -180,7 +175,7 @@ struct AdministrationHandlers: ContextualAPIProtocol {
         }
     }
 
-    private static func checked(_ container: String) throws(AdministrationFailure) -> String {
+    static func checked(_ container: String) throws(AdministrationFailure) -> String {
         guard container.utf8.count <= 255 else {
             throw AdministrationFailure(
                 .badRequest,
@@ -212,6 +207,7 @@ struct AdministrationHandlers: ContextualAPIProtocol {
             phoneNumber: account.phoneNumber,
             isDiscoverable: account.discoverable ?? true
         )
+        context.server.events.send { .users }
         let user = Components.Schemas.User(
             userRecordName: name,
             givenName: account.givenName,
@@ -254,7 +250,7 @@ struct AdministrationHandlers: ContextualAPIProtocol {
         context: AdministrationHost
     ) throws -> Operations.ReplaceFaultRules.Output {
         context.server.faults.replaceAll(with: try Self.faultRules(from: input.body.json))
-        return .ok(.init(body: .json(context.faultRules)))
+        return .ok(.init(body: .json(context.changedFaultRules())))
     }
 
     func addFaultRule(
@@ -262,7 +258,7 @@ struct AdministrationHandlers: ContextualAPIProtocol {
         context: AdministrationHost
     ) throws -> Operations.AddFaultRule.Output {
         for rule in try Self.faultRules(from: [input.body.json]) { context.server.faults.add(rule) }
-        return .ok(.init(body: .json(context.faultRules)))
+        return .ok(.init(body: .json(context.changedFaultRules())))
     }
 
     private static func faultRules(from values: [JSONValue]) throws -> [FaultRule] {
@@ -284,7 +280,7 @@ struct AdministrationHandlers: ContextualAPIProtocol {
         guard context.server.faults.remove(input.path.number) else {
             throw AdministrationFailure(.notFound, .notFound, "There is no fault rule \(input.path.number).")
         }
-        return .ok(.init(body: .json(context.faultRules)))
+        return .ok(.init(body: .json(context.changedFaultRules())))
     }
 
     func removeFaultRules(
@@ -292,12 +288,20 @@ struct AdministrationHandlers: ContextualAPIProtocol {
         context: AdministrationHost
     ) -> Operations.RemoveFaultRules.Output {
         context.server.faults.removeAll()
+        _ = context.changedFaultRules()
         return .noContent(.init())
     }
 }
 
 extension AdministrationHost {
     var emulator: CloudKitEmulator { server.emulator }
+
+    /// The fault rules after a change, of which those who listen are told.
+    fileprivate func changedFaultRules() -> Components.Schemas.FaultRuleStates {
+        let rules = faultRules
+        server.events.send { .faults(rules) }
+        return rules
+    }
 
     fileprivate var faultRules: Components.Schemas.FaultRuleStates {
         .init(
@@ -314,7 +318,7 @@ extension AdministrationHost {
 }
 
 extension ContainerEnvironment {
-    fileprivate init(_ environment: Components.Schemas.Environment) {
+    init(_ environment: Components.Schemas.Environment) {
         self =
             switch environment {
             case .development: .development

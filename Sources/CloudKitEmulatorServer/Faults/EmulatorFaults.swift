@@ -117,13 +117,14 @@ extension CloudKitEmulatorServer {
         to request: HTTPRequest,
         body: HTTPBody?,
         at route: ServerRoutes.Match,
-        with fault: Fault
+        with fault: Fault,
+        trace: RequestTrace?
     ) async throws -> (HTTPResponse, HTTPBody?) {
         switch fault.kind {
         case .loseRequest:
             throw TransportError.lost
         case .loseReply:
-            _ = try await serve(request, body: body, at: route)
+            _ = try await serve(request, body: body, at: route, trace: trace)
             throw TransportError.lost
         case .hang(let duration):
             try await wait(for: duration)
@@ -132,36 +133,37 @@ extension CloudKitEmulatorServer {
                 message: "A fault rule delayed the request for \(duration), and the emulator sent no response."
             )
         case .fail(let failure, let header):
+            trace?.refusals.add(EmulatorError(answering: failure, as: failure), of: nil)
             var (response, body) = ResponseBuilder(request, with: self).reply(failure)
             response.headerFields[.retryAfter] = header
             return (response, body)
         case .failItems(let fault):
-            return try await serve(request, body: body, at: route, itemFault: fault)
+            return try await serve(request, body: body, at: route, trace: trace, itemFault: fault)
         case .failDelivery(let fault):
-            return try await serve(request, body: body, at: route, deliveryFault: fault)
+            return try await serve(request, body: body, at: route, trace: trace, deliveryFault: fault)
         case .answer(let response, let text):
             return (response, text.map { HTTPBody($0) })
         case .clockSkew(let seconds):
-            return try await serve(request, body: body, at: route, clockSkew: seconds)
+            return try await serve(request, body: body, at: route, trace: trace, clockSkew: seconds)
         case .delay(let duration):
             try await wait(for: duration)
-            return try await serve(request, body: body, at: route)
+            return try await serve(request, body: body, at: route, trace: trace)
         case .contentType(let type):
-            var (response, body) = try await serve(request, body: body, at: route)
+            var (response, body) = try await serve(request, body: body, at: route, trace: trace)
             response.headerFields[.contentType] = type
             return (response, body)
         case .garble:
-            let (response, bytes) = try await reply(to: request, body: body, at: route)
+            let (response, bytes) = try await reply(to: request, body: body, at: route, trace: trace)
             return Self.complete(response, Array("{\"records\" [".utf8) + bytes.dropFirst())
         case .truncate(let count):
-            let (response, bytes) = try await reply(to: request, body: body, at: route)
+            let (response, bytes) = try await reply(to: request, body: body, at: route, trace: trace)
             return Self.complete(response, Array(bytes.prefix(max(count, 0))))
         case .reset(let count):
-            let (response, bytes) = try await reply(to: request, body: body, at: route)
+            let (response, bytes) = try await reply(to: request, body: body, at: route, trace: trace)
             let pieces = Pieces(bytes: bytes.prefix(count), size: max(count, 1), breaks: true) {}
             return (response, HTTPBody(pieces, length: .known(Int64(bytes.count)), iterationBehavior: .single))
         case .slow(let size, let pause):
-            let (response, bytes) = try await reply(to: request, body: body, at: route)
+            let (response, bytes) = try await reply(to: request, body: body, at: route, trace: trace)
             let pieces = Pieces(bytes: bytes[...], size: size, breaks: false) {
                 if pause > .zero { try await wait(for: pause) }
             }
@@ -187,9 +189,10 @@ extension CloudKitEmulatorServer {
     private func reply(
         to request: HTTPRequest,
         body: HTTPBody?,
-        at route: ServerRoutes.Match
+        at route: ServerRoutes.Match,
+        trace: RequestTrace?
     ) async throws -> (HTTPResponse, [UInt8]) {
-        let (response, body) = try await serve(request, body: body, at: route)
+        let (response, body) = try await serve(request, body: body, at: route, trace: trace)
         guard let body else { return (response, []) }
         return (response, try await [UInt8](collecting: body, upTo: .max))
     }
