@@ -307,9 +307,12 @@ let package = Package(
         .target(
             name: "CloudKitEmulatorServer",
             dependencies: [
+                // The sentence and the evidence of each rule.
+                "CloudKitContract",
                 "CloudKitEmulator",
                 "CloudKitEmulatorAdministration",
                 "CloudKitModel",
+                "CloudKitRuleIDs",
                 "CloudKitSchema",
                 "CloudKitWebServices",
                 "OpenAPISwiftHummingbird",

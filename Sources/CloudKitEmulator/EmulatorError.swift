@@ -12,6 +12,8 @@ public struct EmulatorError: Error, Hashable, Sendable, CustomStringConvertible 
     public var retryAfter: Double?
     /// Where to sign in. The rules leave it empty: the address belongs to the server.
     public var redirectURL: String?
+    /// What explains the failure. It is no part of the answer.
+    package var cause = RefusalCause()
 
     /// Makes a failure.
     public init(
@@ -24,6 +26,18 @@ public struct EmulatorError: Error, Hashable, Sendable, CustomStringConvertible 
         self.reason = reason
         self.retryAfter = retryAfter
         self.redirectURL = redirectURL
+    }
+
+    /// Whether two failures are answered in the same way.
+    public static func == (one: EmulatorError, other: EmulatorError) -> Bool {
+        one.serverErrorCode == other.serverErrorCode && one.reason == other.reason
+            && one.retryAfter == other.retryAfter && one.redirectURL == other.redirectURL
+    }
+
+    /// Hashes what is answered.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(serverErrorCode)
+        hasher.combine(reason)
     }
 
     /// The code and the reason.
@@ -86,7 +100,8 @@ extension EmulatorError {
     static let authenticationFailed = EmulatorError(.authenticationFailed, "Authentication failed")
 
     /// The failure of a request that needs a user and has none (Composing Web Service Requests).
-    static let authenticationRequired = EmulatorError(.authenticationRequired, "request needs authorization")
+    static let authenticationRequired =
+        EmulatorError(.authenticationRequired, "request needs authorization").helped(by: .signIn)
 
     static func zoneNotFound(_ zoneID: ZoneID) -> EmulatorError {
         EmulatorError(.zoneNotFound, "Zone '\(zoneID.zoneName)' does not exist")

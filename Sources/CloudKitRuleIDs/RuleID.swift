@@ -30,6 +30,13 @@ package enum RuleID: String, Hashable, Sendable, CaseIterable {
     case createWithoutUser
     case createWithoutGrant
 
+    // MARK: Indexes
+
+    case filterWithoutIndex
+    case sortWithoutIndex
+    case searchWithoutIndex
+    case queryWithoutFilter
+
     // MARK: Types and fields
 
     case createWithoutType

@@ -30,7 +30,12 @@ let schemaRules: [ContractRule] = [
             .expectRecords([.failure(name, "NOT_FOUND", "BAD_REQUEST")])
         try await session.lookup([name], in: key).expectRecords([.failure(name, "NOT_FOUND")])
     },
-    ContractRule("a filter needs the index QUERYABLE", [.observed], requires: [.user, .closedSchema]) { session in
+    ContractRule(
+        .filterWithoutIndex,
+        "a filter needs the index QUERYABLE",
+        [.observed],
+        requires: [.user, .closedSchema]
+    ) { session in
         let zone = try await session.makeZone()
         for field in ["label", "data"] {
             let value: Field = field == "data" ? .typed("AA==", "BYTES") : "a"
@@ -38,8 +43,12 @@ let schemaRules: [ContractRule] = [
                 .expectError("BAD_REQUEST", reason: "Field '\(field)' is not marked queryable")
         }
     },
-    ContractRule("a sort needs the index SORTABLE", [.archive, .inferred], requires: [.user, .closedSchema]) {
-        session in
+    ContractRule(
+        .sortWithoutIndex,
+        "a sort needs the index SORTABLE",
+        [.archive, .inferred],
+        requires: [.user, .closedSchema]
+    ) { session in
         let zone = try await session.makeZone()
         for field in ["label", "link"] {
             try await session.query(sorts: [.sort(field)], in: zone)
@@ -47,6 +56,7 @@ let schemaRules: [ContractRule] = [
         }
     },
     ContractRule(
+        .searchWithoutIndex,
         "a search in a field needs the index SEARCHABLE",
         [.archive, .inferred],
         requires: [.user, .closedSchema]
@@ -57,6 +67,7 @@ let schemaRules: [ContractRule] = [
             .expectError("BAD_REQUEST", reason: "Field 'label' is not marked searchable")
     },
     ContractRule(
+        .queryWithoutFilter,
         "a query without filters needs the index QUERYABLE of record names",
         [.observed],
         requires: [.user, .closedSchema]

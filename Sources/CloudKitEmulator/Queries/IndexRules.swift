@@ -1,11 +1,17 @@
 import CloudKitModel
+package import CloudKitRuleIDs
 import CloudKitSchema
 
 /// The indexes that queries need where a schema was imported. Without an imported schema every field has every index.
 ///
 /// Source: section "The schema language" of the protocol reference; the words of the failures were observed live for
 /// `QUERYABLE`.
-enum IndexRules {
+package enum IndexRules {
+    /// The rules of the protocol about indexes, which the contract checks.
+    package static let identifiers: [RuleID] = [
+        .filterWithoutIndex, .sortWithoutIndex, .searchWithoutIndex, .queryWithoutFilter,
+    ]
+
     /// The index that a filter needs.
     static func index(
         for comparator: QueryFilter.Comparator.Known,
@@ -21,13 +27,26 @@ enum IndexRules {
         in type: Schema.RecordType
     ) throws(EmulatorError) {
         guard let indexes = type.indexes(of: subject), !indexes.contains(index) else { return }
-        throw .badRequest("Field '\(subject.name)' is not marked \(index.names.joined(separator: ", ").lowercased())")
+        let name = index.names.joined(separator: ", ").lowercased()
+        let rule: RuleID =
+            switch index {
+            case .sortable: .sortWithoutIndex
+            case .searchable: .searchWithoutIndex
+            default: .filterWithoutIndex
+            }
+        throw .badRequest("Field '\(subject.name)' is not marked \(name)").refused(by: rule)
+            .helped(by: .index(name, field: subject.name, recordType: type.name))
     }
 
     /// A query without filters asks for all records by their names (observed live: "Field 'recordName' is not marked
     /// queryable").
     static func requireFilter(_ filters: [QueryFilter], of type: Schema.RecordType) throws(EmulatorError) {
-        if filters.isEmpty { try require(.queryable, of: .system(.recordID), in: type) }
+        guard filters.isEmpty else { return }
+        do {
+            try require(.queryable, of: .system(.recordID), in: type)
+        } catch {
+            throw error.refused(by: .queryWithoutFilter)
+        }
     }
 }
 

@@ -33,11 +33,14 @@ extension RequestContext {
                 throw EmulatorError(
                     configuration.unsettled.unknownRecordType,
                     "Did not find record type: \(query.recordType)"
+                ).helped(
+                    by: database.environment == .production
+                        ? .deployment : .definition(recordType: query.recordType, field: nil)
                 )
             }
             let roles = try context.callerRoles(in: schema)
             let readable = database.scope == .public ? roles.readableRecords(of: type) : .all
-            if case .noRecords = readable { throw EmulatorError.denied("READ") }
+            if case .noRecords = readable { throw EmulatorError.ungranted("READ", on: type.name, to: user) }
             try IndexRules.requireFilter(query.filters, of: type)
             let conditions = try query.filters.map { filter in
                 try QueryCondition(filter, of: type, configuration: configuration)

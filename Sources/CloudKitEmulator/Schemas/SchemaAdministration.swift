@@ -26,6 +26,15 @@ extension CloudKitEmulator {
         try write { db in try Schema.load(container: containerID(container, environment, db), from: db).exported }
     }
 
+    /// Whether the indexes and grants of a schema are enforced: it was imported or deployed.
+    package func enforcesSchema(of container: String, in environment: ContainerEnvironment) throws(EmulatorError)
+        -> Bool
+    {
+        try write { db in
+            try Schema.load(container: containerID(container, environment, db), from: db).declaration != nil
+        }
+    }
+
     /// Replaces the schema of the development environment, as `cktool import-schema` does.
     ///
     /// From then on indexes and grants are enforced. Writes can add no other types and fields, unless

@@ -453,6 +453,81 @@ package struct Client: APIProtocol {
             decode: Operations.ListZones.decode
         )
     }
+    /// Returns the schema of an environment as JSON.
+    ///
+    /// The same record types, fields, indexes, grants and roles as the schema file.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/schema/types`.
+    package func describeSchema(
+        _ input: Operations.DescribeSchema.Input
+    ) async throws -> Operations.DescribeSchema.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.DescribeSchema.id,
+            method: .get,
+            encode: Operations.DescribeSchema.encode,
+            decode: Operations.DescribeSchema.decode
+        )
+    }
+    /// Adds an index to a field of development.
+    ///
+    /// Imports the schema of development with one more index. An index for `recordName` lets clients query all records of a type.
+    /// Production is answered 409: deploy the schema.
+    ///
+    /// - Remark: HTTP `POST /_emulator/containers/{container}/{environment}/schema/indexes`.
+    package func addIndex(_ input: Operations.AddIndex.Input) async throws -> Operations.AddIndex.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.AddIndex.id,
+            method: .post,
+            encode: Operations.AddIndex.encode,
+            decode: Operations.AddIndex.decode
+        )
+    }
+    /// Grants a role a permission on a record type of development.
+    ///
+    /// Imports the schema of development with one more grant. Production is answered 409: deploy the schema.
+    ///
+    /// - Remark: HTTP `POST /_emulator/containers/{container}/{environment}/schema/grants`.
+    package func addGrant(_ input: Operations.AddGrant.Input) async throws -> Operations.AddGrant.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.AddGrant.id,
+            method: .post,
+            encode: Operations.AddGrant.encode,
+            decode: Operations.AddGrant.decode
+        )
+    }
+    /// Returns Swift for the record types.
+    ///
+    /// The structs that `mistkit schema generate` writes.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/schema/swift`.
+    package func generateSwift(
+        _ input: Operations.GenerateSwift.Input
+    ) async throws -> Operations.GenerateSwift.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.GenerateSwift.id,
+            method: .get,
+            encode: Operations.GenerateSwift.encode,
+            decode: Operations.GenerateSwift.decode
+        )
+    }
+    /// Lists the rules by which the emulator refuses.
+    ///
+    /// The rules of CloudKit Web Services, as `CloudKitContract` has them: what holds, and how that is known.
+    ///
+    /// - Remark: HTTP `GET /_emulator/rules`.
+    package func listRules(_ input: Operations.ListRules.Input) async throws -> Operations.ListRules.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.ListRules.id,
+            method: .get,
+            encode: Operations.ListRules.encode,
+            decode: Operations.ListRules.decode
+        )
+    }
     /// Returns one request with its bodies, and why it was refused.
     ///
     /// Bodies are kept up to 1 MiB each and 16 MiB together. Credentials in addresses, header fields and bodies are replaced by
@@ -1168,6 +1243,161 @@ extension Operations.ListZones {
             return .ok(try response.jsonResponse())
         case 400:
             return .badRequest(try response.jsonResponse())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.DescribeSchema {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/containers/")
+        try request.addPath(parameter: input.path.container)
+        request.addPath("/")
+        try request.addPath(parameter: input.path.environment)
+        request.addPath("/schema/types")
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.jsonResponse())
+        case 400:
+            return .badRequest(try response.jsonResponse())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.AddIndex {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/containers/")
+        try request.addPath(parameter: input.path.container)
+        request.addPath("/")
+        try request.addPath(parameter: input.path.environment)
+        request.addPath("/schema/indexes")
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.jsonResponse())
+        case 400:
+            return .badRequest(try response.jsonResponse())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 409:
+            return .conflict(try response.jsonResponse())
+        case 413:
+            return .contentTooLarge(try response.jsonResponse())
+        case 415:
+            return .unsupportedMediaType(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.AddGrant {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/containers/")
+        try request.addPath(parameter: input.path.container)
+        request.addPath("/")
+        try request.addPath(parameter: input.path.environment)
+        request.addPath("/schema/grants")
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.jsonResponse())
+        case 400:
+            return .badRequest(try response.jsonResponse())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 409:
+            return .conflict(try response.jsonResponse())
+        case 413:
+            return .contentTooLarge(try response.jsonResponse())
+        case 415:
+            return .unsupportedMediaType(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.GenerateSwift {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/containers/")
+        try request.addPath(parameter: input.path.container)
+        request.addPath("/")
+        try request.addPath(parameter: input.path.environment)
+        request.addPath("/schema/swift")
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            try response.requireContentType("text/plain")
+            let body: Operations.GenerateSwift.Output.Ok.Body = .plainText(try response.rawBody())
+            return .ok(Operations.GenerateSwift.Output.Ok(body: body))
+        case 400:
+            return .badRequest(try response.jsonResponse())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.ListRules {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/rules")
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.jsonResponse())
         case 401:
             return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
         case 403:

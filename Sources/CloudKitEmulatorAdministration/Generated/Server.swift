@@ -255,6 +255,51 @@ extension APIProtocol {
         )
         try server.register(
             on: transport,
+            operationID: Operations.DescribeSchema.id,
+            method: .get,
+            path: "/_emulator/containers/{container}/{environment}/schema/types",
+            decode: Operations.DescribeSchema.decode,
+            handle: { (handler: Self, input: Operations.DescribeSchema.Input) async throws -> Operations.DescribeSchema.Output in try await handler.describeSchema(input) },
+            encode: Operations.DescribeSchema.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.AddIndex.id,
+            method: .post,
+            path: "/_emulator/containers/{container}/{environment}/schema/indexes",
+            decode: Operations.AddIndex.decode,
+            handle: { (handler: Self, input: Operations.AddIndex.Input) async throws -> Operations.AddIndex.Output in try await handler.addIndex(input) },
+            encode: Operations.AddIndex.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.AddGrant.id,
+            method: .post,
+            path: "/_emulator/containers/{container}/{environment}/schema/grants",
+            decode: Operations.AddGrant.decode,
+            handle: { (handler: Self, input: Operations.AddGrant.Input) async throws -> Operations.AddGrant.Output in try await handler.addGrant(input) },
+            encode: Operations.AddGrant.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.GenerateSwift.id,
+            method: .get,
+            path: "/_emulator/containers/{container}/{environment}/schema/swift",
+            decode: Operations.GenerateSwift.decode,
+            handle: { (handler: Self, input: Operations.GenerateSwift.Input) async throws -> Operations.GenerateSwift.Output in try await handler.generateSwift(input) },
+            encode: Operations.GenerateSwift.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.ListRules.id,
+            method: .get,
+            path: "/_emulator/rules",
+            decode: Operations.ListRules.decode,
+            handle: { (handler: Self, input: Operations.ListRules.Input) async throws -> Operations.ListRules.Output in try await handler.listRules(input) },
+            encode: Operations.ListRules.encode
+        )
+        try server.register(
+            on: transport,
             operationID: Operations.FetchRequest.id,
             method: .get,
             path: "/_emulator/requests/{number}",
@@ -537,6 +582,46 @@ package protocol ContextualAPIProtocol: Swift.Sendable {
         _ input: Operations.ListZones.Input,
         context: Context
     ) async throws -> Operations.ListZones.Output
+    /// Returns the schema of an environment as JSON.
+    ///
+    /// The same record types, fields, indexes, grants and roles as the schema file.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/schema/types`.
+    func describeSchema(
+        _ input: Operations.DescribeSchema.Input,
+        context: Context
+    ) async throws -> Operations.DescribeSchema.Output
+    /// Adds an index to a field of development.
+    ///
+    /// Imports the schema of development with one more index. An index for `recordName` lets clients query all records of a type.
+    /// Production is answered 409: deploy the schema.
+    ///
+    /// - Remark: HTTP `POST /_emulator/containers/{container}/{environment}/schema/indexes`.
+    func addIndex(_ input: Operations.AddIndex.Input, context: Context) async throws -> Operations.AddIndex.Output
+    /// Grants a role a permission on a record type of development.
+    ///
+    /// Imports the schema of development with one more grant. Production is answered 409: deploy the schema.
+    ///
+    /// - Remark: HTTP `POST /_emulator/containers/{container}/{environment}/schema/grants`.
+    func addGrant(_ input: Operations.AddGrant.Input, context: Context) async throws -> Operations.AddGrant.Output
+    /// Returns Swift for the record types.
+    ///
+    /// The structs that `mistkit schema generate` writes.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/schema/swift`.
+    func generateSwift(
+        _ input: Operations.GenerateSwift.Input,
+        context: Context
+    ) async throws -> Operations.GenerateSwift.Output
+    /// Lists the rules by which the emulator refuses.
+    ///
+    /// The rules of CloudKit Web Services, as `CloudKitContract` has them: what holds, and how that is known.
+    ///
+    /// - Remark: HTTP `GET /_emulator/rules`.
+    func listRules(
+        _ input: Operations.ListRules.Input,
+        context: Context
+    ) async throws -> Operations.ListRules.Output
     /// Returns one request with its bodies, and why it was refused.
     ///
     /// Bodies are kept up to 1 MiB each and 16 MiB together. Credentials in addresses, header fields and bodies are replaced by
@@ -798,6 +883,46 @@ extension ContextualAPIProtocol {
             decode: Operations.ListZones.decode,
             handle: { (handler: Self, input: Operations.ListZones.Input, context: Context) async throws -> Operations.ListZones.Output in try await handler.listZones(input, context: context) },
             encode: Operations.ListZones.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.DescribeSchema.id,
+            method: .get,
+            path: "/_emulator/containers/{container}/{environment}/schema/types",
+            decode: Operations.DescribeSchema.decode,
+            handle: { (handler: Self, input: Operations.DescribeSchema.Input, context: Context) async throws -> Operations.DescribeSchema.Output in try await handler.describeSchema(input, context: context) },
+            encode: Operations.DescribeSchema.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.AddIndex.id,
+            method: .post,
+            path: "/_emulator/containers/{container}/{environment}/schema/indexes",
+            decode: Operations.AddIndex.decode,
+            handle: { (handler: Self, input: Operations.AddIndex.Input, context: Context) async throws -> Operations.AddIndex.Output in try await handler.addIndex(input, context: context) },
+            encode: Operations.AddIndex.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.AddGrant.id,
+            method: .post,
+            path: "/_emulator/containers/{container}/{environment}/schema/grants",
+            decode: Operations.AddGrant.decode,
+            handle: { (handler: Self, input: Operations.AddGrant.Input, context: Context) async throws -> Operations.AddGrant.Output in try await handler.addGrant(input, context: context) },
+            encode: Operations.AddGrant.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.GenerateSwift.id,
+            method: .get,
+            path: "/_emulator/containers/{container}/{environment}/schema/swift",
+            decode: Operations.GenerateSwift.decode,
+            handle: { (handler: Self, input: Operations.GenerateSwift.Input, context: Context) async throws -> Operations.GenerateSwift.Output in try await handler.generateSwift(input, context: context) },
+            encode: Operations.GenerateSwift.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.ListRules.id,
+            method: .get,
+            path: "/_emulator/rules",
+            decode: Operations.ListRules.decode,
+            handle: { (handler: Self, input: Operations.ListRules.Input, context: Context) async throws -> Operations.ListRules.Output in try await handler.listRules(input, context: context) },
+            encode: Operations.ListRules.encode
         ))
         operations.append(server.operation(
             operationID: Operations.FetchRequest.id,
@@ -1693,6 +1818,203 @@ extension Operations.ListZones {
             try response.set(200, value)
         case .badRequest(let value):
             try response.set(400, value)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.DescribeSchema {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.DescribeSchema.Input.Path(
+            container: try request.path("container", .string, Components.Parameters.Container.self),
+            environment: try request.path("environment", .string, Components.Parameters.Environment.self)
+        )
+        let headers: Operations.DescribeSchema.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(path: path, headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            try response.set(200, value)
+        case .badRequest(let value):
+            try response.set(400, value)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.AddIndex {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.AddIndex.Input.Path(
+            container: try request.path("container", .string, Components.Parameters.Container.self),
+            environment: try request.path("environment", .string, Components.Parameters.Environment.self)
+        )
+        let headers: Operations.AddIndex.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        let body: Operations.AddIndex.Input.Body = try request.jsonBody()
+        return Input(path: path, headers: headers, body: body)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            try response.set(200, value)
+        case .badRequest(let value):
+            try response.set(400, value)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .conflict(let value):
+            try response.set(409, value)
+        case .contentTooLarge(let value):
+            try response.set(413, value)
+        case .unsupportedMediaType(let value):
+            try response.set(415, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.AddGrant {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.AddGrant.Input.Path(
+            container: try request.path("container", .string, Components.Parameters.Container.self),
+            environment: try request.path("environment", .string, Components.Parameters.Environment.self)
+        )
+        let headers: Operations.AddGrant.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        let body: Operations.AddGrant.Input.Body = try request.jsonBody()
+        return Input(path: path, headers: headers, body: body)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            try response.set(200, value)
+        case .badRequest(let value):
+            try response.set(400, value)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .conflict(let value):
+            try response.set(409, value)
+        case .contentTooLarge(let value):
+            try response.set(413, value)
+        case .unsupportedMediaType(let value):
+            try response.set(415, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.GenerateSwift {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.GenerateSwift.Input.Path(
+            container: try request.path("container", .string, Components.Parameters.Container.self),
+            environment: try request.path("environment", .string, Components.Parameters.Environment.self)
+        )
+        let headers: Operations.GenerateSwift.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(path: path, headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            response.setStatus(200)
+            switch value.body {
+            case .plainText(let value):
+                try response.setBody(value, contentType: "text/plain")
+            }
+        case .badRequest(let value):
+            try response.set(400, value)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.ListRules {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let headers: Operations.ListRules.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            try response.set(200, value)
         case .unauthorized(let value):
             response.setStatus(401)
             try value.encode(into: &response)

@@ -2755,6 +2755,586 @@ extension Operations {
         }
         package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
+    /// Returns the schema of an environment as JSON.
+    ///
+    /// The same record types, fields, indexes, grants and roles as the schema file.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/schema/types`.
+    package enum DescribeSchema {
+        package static var id: Swift.String {
+            "describeSchema"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Path = Operations.ExportSchema.Input.Path
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package var path: Operations.DescribeSchema.Input.Path
+            package var headers: Operations.DescribeSchema.Input.Headers
+            package init(
+                path: Operations.DescribeSchema.Input.Path,
+                headers: Operations.DescribeSchema.Input.Headers = .init()
+            ) {
+                self.path = path
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.SchemaDescription>
+            /// The schema.
+            case ok(Operations.DescribeSchema.Output.Ok)
+            /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
+            case badRequest(Components.Responses.BadRequest)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.DescribeSchema.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var badRequest: Components.Responses.BadRequest {
+                get throws {
+                    switch self {
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// Adds an index to a field of development.
+    ///
+    /// Imports the schema of development with one more index. An index for `recordName` lets clients query all records of a type.
+    /// Production is answered 409: deploy the schema.
+    ///
+    /// - Remark: HTTP `POST /_emulator/containers/{container}/{environment}/schema/indexes`.
+    package enum AddIndex {
+        package static var id: Swift.String {
+            "addIndex"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Path = Operations.ExportSchema.Input.Path
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.NewIndex>
+            package var path: Operations.AddIndex.Input.Path
+            package var headers: Operations.AddIndex.Input.Headers
+            package var body: Operations.AddIndex.Input.Body
+            package init(
+                path: Operations.AddIndex.Input.Path,
+                headers: Operations.AddIndex.Input.Headers = .init(),
+                body: Operations.AddIndex.Input.Body
+            ) {
+                self.path = path
+                self.headers = headers
+                self.body = body
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.SchemaChanges>
+            /// The index is in the schema.
+            case ok(Operations.AddIndex.Output.Ok)
+            /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
+            case badRequest(Components.Responses.BadRequest)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// A rule of the emulator refuses the change (`refused`).
+            case conflict(Components.Responses.Conflict)
+            /// The body is longer than the emulator reads, 64 MiB unless set otherwise (`tooLong`).
+            case contentTooLarge(Components.Responses.TooLong)
+            /// The body has another content type than the operation takes (`unsupportedType`).
+            case unsupportedMediaType(Components.Responses.UnsupportedType)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.AddIndex.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var badRequest: Components.Responses.BadRequest {
+                get throws {
+                    switch self {
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var conflict: Components.Responses.Conflict {
+                get throws {
+                    switch self {
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    }
+                }
+            }
+            package var contentTooLarge: Components.Responses.TooLong {
+                get throws {
+                    switch self {
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    }
+                }
+            }
+            package var unsupportedMediaType: Components.Responses.UnsupportedType {
+                get throws {
+                    switch self {
+                    case .unsupportedMediaType(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unsupportedMediaType", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// Grants a role a permission on a record type of development.
+    ///
+    /// Imports the schema of development with one more grant. Production is answered 409: deploy the schema.
+    ///
+    /// - Remark: HTTP `POST /_emulator/containers/{container}/{environment}/schema/grants`.
+    package enum AddGrant {
+        package static var id: Swift.String {
+            "addGrant"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Path = Operations.ExportSchema.Input.Path
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.NewGrant>
+            package var path: Operations.AddGrant.Input.Path
+            package var headers: Operations.AddGrant.Input.Headers
+            package var body: Operations.AddGrant.Input.Body
+            package init(
+                path: Operations.AddGrant.Input.Path,
+                headers: Operations.AddGrant.Input.Headers = .init(),
+                body: Operations.AddGrant.Input.Body
+            ) {
+                self.path = path
+                self.headers = headers
+                self.body = body
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.SchemaChanges>
+            /// The grant is in the schema.
+            case ok(Operations.AddGrant.Output.Ok)
+            /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
+            case badRequest(Components.Responses.BadRequest)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// A rule of the emulator refuses the change (`refused`).
+            case conflict(Components.Responses.Conflict)
+            /// The body is longer than the emulator reads, 64 MiB unless set otherwise (`tooLong`).
+            case contentTooLarge(Components.Responses.TooLong)
+            /// The body has another content type than the operation takes (`unsupportedType`).
+            case unsupportedMediaType(Components.Responses.UnsupportedType)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.AddGrant.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var badRequest: Components.Responses.BadRequest {
+                get throws {
+                    switch self {
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var conflict: Components.Responses.Conflict {
+                get throws {
+                    switch self {
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    }
+                }
+            }
+            package var contentTooLarge: Components.Responses.TooLong {
+                get throws {
+                    switch self {
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    }
+                }
+            }
+            package var unsupportedMediaType: Components.Responses.UnsupportedType {
+                get throws {
+                    switch self {
+                    case .unsupportedMediaType(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unsupportedMediaType", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// Returns Swift for the record types.
+    ///
+    /// The structs that `mistkit schema generate` writes.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/schema/swift`.
+    package enum GenerateSwift {
+        package static var id: Swift.String {
+            "generateSwift"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Path = Operations.ExportSchema.Input.Path
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.GenerateSwift.AcceptableContentType>
+            package var path: Operations.GenerateSwift.Input.Path
+            package var headers: Operations.GenerateSwift.Input.Headers
+            package init(
+                path: Operations.GenerateSwift.Input.Path,
+                headers: Operations.GenerateSwift.Input.Headers = .init()
+            ) {
+                self.path = path
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package typealias Body = Components.RequestBodies.SchemaText
+                /// The response's body.
+                package var body: Operations.GenerateSwift.Output.Ok.Body
+                package init(body: Operations.GenerateSwift.Output.Ok.Body) {
+                    self.body = body
+                }
+            }
+            /// The Swift.
+            case ok(Operations.GenerateSwift.Output.Ok)
+            /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
+            case badRequest(Components.Responses.BadRequest)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.GenerateSwift.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var badRequest: Components.Responses.BadRequest {
+                get throws {
+                    switch self {
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = Operations.ExportSchema.AcceptableContentType
+    }
+    /// Lists the rules by which the emulator refuses.
+    ///
+    /// The rules of CloudKit Web Services, as `CloudKitContract` has them: what holds, and how that is known.
+    ///
+    /// - Remark: HTTP `GET /_emulator/rules`.
+    package enum ListRules {
+        package static var id: Swift.String {
+            "listRules"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package var headers: Operations.ListRules.Input.Headers
+            package init(headers: Operations.ListRules.Input.Headers = .init()) {
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.RuleList>
+            /// The rules.
+            case ok(Operations.ListRules.Output.Ok)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.ListRules.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
     /// Returns one request with its bodies, and why it was refused.
     ///
     /// Bodies are kept up to 1 MiB each and 16 MiB together. Credentials in addresses, header fields and bodies are replaced by

@@ -205,6 +205,37 @@ package protocol APIProtocol: Sendable {
     ///
     /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/zones`.
     func listZones(_ input: Operations.ListZones.Input) async throws -> Operations.ListZones.Output
+    /// Returns the schema of an environment as JSON.
+    ///
+    /// The same record types, fields, indexes, grants and roles as the schema file.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/schema/types`.
+    func describeSchema(_ input: Operations.DescribeSchema.Input) async throws -> Operations.DescribeSchema.Output
+    /// Adds an index to a field of development.
+    ///
+    /// Imports the schema of development with one more index. An index for `recordName` lets clients query all records of a type.
+    /// Production is answered 409: deploy the schema.
+    ///
+    /// - Remark: HTTP `POST /_emulator/containers/{container}/{environment}/schema/indexes`.
+    func addIndex(_ input: Operations.AddIndex.Input) async throws -> Operations.AddIndex.Output
+    /// Grants a role a permission on a record type of development.
+    ///
+    /// Imports the schema of development with one more grant. Production is answered 409: deploy the schema.
+    ///
+    /// - Remark: HTTP `POST /_emulator/containers/{container}/{environment}/schema/grants`.
+    func addGrant(_ input: Operations.AddGrant.Input) async throws -> Operations.AddGrant.Output
+    /// Returns Swift for the record types.
+    ///
+    /// The structs that `mistkit schema generate` writes.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/schema/swift`.
+    func generateSwift(_ input: Operations.GenerateSwift.Input) async throws -> Operations.GenerateSwift.Output
+    /// Lists the rules by which the emulator refuses.
+    ///
+    /// The rules of CloudKit Web Services, as `CloudKitContract` has them: what holds, and how that is known.
+    ///
+    /// - Remark: HTTP `GET /_emulator/rules`.
+    func listRules(_ input: Operations.ListRules.Input) async throws -> Operations.ListRules.Output
     /// Returns one request with its bodies, and why it was refused.
     ///
     /// Bodies are kept up to 1 MiB each and 16 MiB together. Credentials in addresses, header fields and bodies are replaced by
@@ -527,6 +558,63 @@ extension APIProtocol {
         headers: Operations.ListZones.Input.Headers = .init()
     ) async throws -> Operations.ListZones.Output {
         try await self.listZones(Operations.ListZones.Input(path: path, headers: headers))
+    }
+    /// Returns the schema of an environment as JSON.
+    ///
+    /// The same record types, fields, indexes, grants and roles as the schema file.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/schema/types`.
+    package func describeSchema(
+        path: Operations.DescribeSchema.Input.Path,
+        headers: Operations.DescribeSchema.Input.Headers = .init()
+    ) async throws -> Operations.DescribeSchema.Output {
+        try await self.describeSchema(Operations.DescribeSchema.Input(path: path, headers: headers))
+    }
+    /// Adds an index to a field of development.
+    ///
+    /// Imports the schema of development with one more index. An index for `recordName` lets clients query all records of a type.
+    /// Production is answered 409: deploy the schema.
+    ///
+    /// - Remark: HTTP `POST /_emulator/containers/{container}/{environment}/schema/indexes`.
+    package func addIndex(
+        path: Operations.AddIndex.Input.Path,
+        headers: Operations.AddIndex.Input.Headers = .init(),
+        body: Operations.AddIndex.Input.Body
+    ) async throws -> Operations.AddIndex.Output {
+        try await self.addIndex(Operations.AddIndex.Input(path: path, headers: headers, body: body))
+    }
+    /// Grants a role a permission on a record type of development.
+    ///
+    /// Imports the schema of development with one more grant. Production is answered 409: deploy the schema.
+    ///
+    /// - Remark: HTTP `POST /_emulator/containers/{container}/{environment}/schema/grants`.
+    package func addGrant(
+        path: Operations.AddGrant.Input.Path,
+        headers: Operations.AddGrant.Input.Headers = .init(),
+        body: Operations.AddGrant.Input.Body
+    ) async throws -> Operations.AddGrant.Output {
+        try await self.addGrant(Operations.AddGrant.Input(path: path, headers: headers, body: body))
+    }
+    /// Returns Swift for the record types.
+    ///
+    /// The structs that `mistkit schema generate` writes.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/schema/swift`.
+    package func generateSwift(
+        path: Operations.GenerateSwift.Input.Path,
+        headers: Operations.GenerateSwift.Input.Headers = .init()
+    ) async throws -> Operations.GenerateSwift.Output {
+        try await self.generateSwift(Operations.GenerateSwift.Input(path: path, headers: headers))
+    }
+    /// Lists the rules by which the emulator refuses.
+    ///
+    /// The rules of CloudKit Web Services, as `CloudKitContract` has them: what holds, and how that is known.
+    ///
+    /// - Remark: HTTP `GET /_emulator/rules`.
+    package func listRules(
+        headers: Operations.ListRules.Input.Headers = .init()
+    ) async throws -> Operations.ListRules.Output {
+        try await self.listRules(Operations.ListRules.Input(headers: headers))
     }
     /// Returns one request with its bodies, and why it was refused.
     ///

@@ -328,7 +328,7 @@ extension ContainerEnvironment {
 }
 
 extension Components.Schemas.SchemaChanges {
-    fileprivate init(_ comparison: SchemaComparison) {
+    init(_ comparison: SchemaComparison) {
         self.init(changes: comparison.changes.map { .init(text: $0.description, refusal: $0.refusal) })
     }
 }

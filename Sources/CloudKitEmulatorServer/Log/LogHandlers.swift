@@ -131,6 +131,6 @@ extension AdministrationHost {
     }
 
     fileprivate func details(of entry: RequestLog.Entry) throws -> Components.Schemas.LoggedRequest {
-        entry.details(refusals: [])
+        entry.details(refusals: try RefusalExplanation(entry, server.emulator)?.refusals() ?? [])
     }
 }

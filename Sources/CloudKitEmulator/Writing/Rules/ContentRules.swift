@@ -84,7 +84,9 @@ enum ContentRules {
             guard let type = $0.existing ?? $0.requested, !$0.isKnown, !$0.extendsSchema, !FieldRules.isSystemType(type)
             else { return nil }
             let reason = $0.isProduction ? EmulatorError.notDeployed(type: type) : .notDefined(type: type)
-            return EmulatorError($0.unknownTypeCode, reason.reason)
+            let failure = EmulatorError($0.unknownTypeCode, reason.reason)
+            return $0.isProduction
+                ? failure.helped(by: .deployment) : failure.helped(by: .definition(recordType: type, field: nil))
         },
     ]
 
@@ -97,7 +99,9 @@ enum ContentRules {
         WriteRule(.unknownField, .fieldNotInSchema) {
             if $0.isKnown || $0.extendsSchema || $0.isOfShares { return nil }
             return $0.isProduction
-                ? .notDeployed(field: $0.name, of: $0.type) : .notDefined(field: $0.name, of: $0.type)
+                ? EmulatorError.notDeployed(field: $0.name, of: $0.type).helped(by: .deployment)
+                : .notDefined(field: $0.name, of: $0.type)
+                    .helped(by: .definition(recordType: $0.type, field: $0.name))
         },
     ]
 

@@ -72,7 +72,7 @@ enum OperationRules {
                 case .exists: .exists
                 case .conflict: .conflict
                 }
-            return EmulatorError(code, "record to insert already exists")
+            return EmulatorError(code, "record to insert already exists").helped(by: .fetchAgain, .anotherName)
         },
         // A record that carries a change tag existed once. The text is the service's response to a save into the wrong
         // zone.
@@ -87,6 +87,7 @@ enum OperationRules {
                 return nil
             }
             return .badRequest("recordChangeTag is required; the forced operation does without")
+                .refused(by: $0.deletes ? .deleteWithoutTag : .updateWithoutTag).helped(by: .fetchAgain)
         },
         WriteRule(.updateOfMissing) {
             guard $0.mustExist, $0.existing == nil else { return nil }
@@ -97,7 +98,7 @@ enum OperationRules {
                 let existing = $0.existing,
                 tag != existing.changeTag
             else { return nil }
-            return .staleChangeTag
+            return $0.deletes ? .staleChangeTag.refused(by: .deleteWithOldTag) : .staleChangeTag
         },
         WriteRule(.forceDeleteOfMissing) {
             guard $0.requirements.presence == .either, $0.deletes, $0.existing == nil,
@@ -123,9 +124,13 @@ enum OperationRules {
         WriteRule(.recordOfAnotherUser, .createWithoutUser, .createWithoutGrant) {
             guard $0.scope == .public else { return nil }
             if $0.existing != nil {
-                return $0.user != nil && $0.permissions.contains(.write) ? nil : .denied("WRITE")
+                return $0.user != nil && $0.permissions.contains(.write)
+                    ? nil : .ungranted("WRITE", on: $0.existingType, to: $0.user).refused(by: .recordOfAnotherUser)
             }
-            return $0.user != nil && $0.permissions.contains(.create) ? nil : .denied("CREATE")
+            return $0.user != nil && $0.permissions.contains(.create)
+                ? nil
+                : .ungranted("CREATE", on: $0.request.recordType, to: $0.user)
+                    .refused(by: $0.user == nil ? .createWithoutUser : .createWithoutGrant)
         },
         // Every participant may leave a share. To leave it, the participant deletes it.
         WriteRule(
@@ -163,7 +168,8 @@ enum OperationRules {
 extension EmulatorError {
     static let recordNotFound = EmulatorError(.notFound, "Record not found")
     static let missingTaggedRecord = EmulatorError(.notFound, "recordChangeTag specified, but record not found")
-    static let staleChangeTag = EmulatorError(.conflict, "client oplock error updating record")
+    static let staleChangeTag =
+        EmulatorError(.conflict, "client oplock error updating record").helped(by: .fetchAgain)
 
     /// The failure of an operation that the role of the caller does not allow (observed live for the public database).
     static func denied(_ operation: String, _ code: ServerErrorCode = .accessDenied) -> EmulatorError {

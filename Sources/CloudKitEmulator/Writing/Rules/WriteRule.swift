@@ -32,7 +32,14 @@ extension Array {
     /// Throws the failure of the first rule that is broken.
     func check<Facts>(_ facts: Facts) throws(EmulatorError) where Element == WriteRule<Facts> {
         for rule in self {
-            if let failure = rule.failure(facts) { throw failure }
+            guard var failure = rule.failure(facts) else { continue }
+            switch rule.checks {
+            case .contract(let identifiers):
+                // A failure may say which of the rule's identifiers it is about.
+                if failure.cause.rules.isEmpty { failure.cause.rules = identifiers }
+            case .suite(_, let sentence): failure.cause.sentence = sentence
+            }
+            throw failure
         }
     }
 
