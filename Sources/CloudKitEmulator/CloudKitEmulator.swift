@@ -205,6 +205,9 @@ extension CloudKitEmulator {
         }
     }
 
+    /// Uses the storage for work on all tables.
+    func withStorage<Value>(_ body: (any DatabaseWriter) throws -> Value) throws -> Value { try withDatabase(body) }
+
     /// Writes in one transaction, and throws the error of `body` as it is.
     func writeUnwrapped<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try withDatabase { try $0.write(body) }

@@ -195,6 +195,8 @@ public struct CloudKitEmulatorServer: Sendable {
     let requestLog: RequestLog?
     /// Those who listen to the event stream of the administration.
     let events = EventHub()
+    /// The snapshots of the emulator.
+    let snapshots: EmulatorSnapshots
     /// When the server was made.
     let started: Date
 
@@ -214,6 +216,7 @@ public struct CloudKitEmulatorServer: Sendable {
         )
         requestLog = configuration.administration.map { RequestLog(capacity: $0.keptRequests) }
         started = emulator.present
+        snapshots = EmulatorSnapshots(emulator)
     }
 
     /// Answers one request to any path.

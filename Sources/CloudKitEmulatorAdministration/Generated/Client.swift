@@ -565,6 +565,121 @@ package struct Client: APIProtocol {
             decode: Operations.ReplayRequest.decode
         )
     }
+    /// Lists the snapshots.
+    ///
+    /// The snapshots in the data folder, or those in memory where the emulator keeps its data in memory.
+    ///
+    /// - Remark: HTTP `GET /_emulator/snapshots`.
+    package func listSnapshots(
+        _ input: Operations.ListSnapshots.Input
+    ) async throws -> Operations.ListSnapshots.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.ListSnapshots.id,
+            method: .get,
+            encode: Operations.ListSnapshots.encode,
+            decode: Operations.ListSnapshots.decode
+        )
+    }
+    /// Takes a snapshot of everything.
+    ///
+    /// Copies all containers, users, schemas and files. Answered 409 where the name is taken.
+    ///
+    /// - Remark: HTTP `POST /_emulator/snapshots`.
+    package func takeSnapshot(
+        _ input: Operations.TakeSnapshot.Input
+    ) async throws -> Operations.TakeSnapshot.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.TakeSnapshot.id,
+            method: .post,
+            encode: Operations.TakeSnapshot.encode,
+            decode: Operations.TakeSnapshot.decode
+        )
+    }
+    /// Returns a snapshot as a file.
+    ///
+    /// An SQLite file without secrets: it has no key, and no token is valid elsewhere.
+    ///
+    /// - Remark: HTTP `GET /_emulator/snapshots/{snapshot}`.
+    package func exportSnapshot(
+        _ input: Operations.ExportSnapshot.Input
+    ) async throws -> Operations.ExportSnapshot.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.ExportSnapshot.id,
+            method: .get,
+            encode: Operations.ExportSnapshot.encode,
+            decode: Operations.ExportSnapshot.decode
+        )
+    }
+    /// Adds a snapshot from a file.
+    ///
+    /// A file that `exportSnapshot` returned, of this version or an older one. Answered 400 for another file, and 409 where the name is
+    /// taken.
+    ///
+    /// - Remark: HTTP `PUT /_emulator/snapshots/{snapshot}`.
+    package func importSnapshot(
+        _ input: Operations.ImportSnapshot.Input
+    ) async throws -> Operations.ImportSnapshot.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.ImportSnapshot.id,
+            method: .put,
+            encode: Operations.ImportSnapshot.encode,
+            decode: Operations.ImportSnapshot.decode
+        )
+    }
+    /// Deletes a snapshot.
+    ///
+    /// The data of the emulator stay as they are.
+    ///
+    /// - Remark: HTTP `DELETE /_emulator/snapshots/{snapshot}`.
+    package func deleteSnapshot(
+        _ input: Operations.DeleteSnapshot.Input
+    ) async throws -> Operations.DeleteSnapshot.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.DeleteSnapshot.id,
+            method: .delete,
+            encode: Operations.DeleteSnapshot.encode,
+            decode: Operations.DeleteSnapshot.decode
+        )
+    }
+    /// Makes a snapshot the data of the emulator.
+    ///
+    /// Replaces all records, schemas, users, files and subscriptions. Clients' change tokens expire; signed-in users who are in the
+    /// snapshot stay signed in. A snapshot of the state before is not taken.
+    ///
+    /// - Remark: HTTP `POST /_emulator/snapshots/{snapshot}/restoration`.
+    package func restoreSnapshot(
+        _ input: Operations.RestoreSnapshot.Input
+    ) async throws -> Operations.RestoreSnapshot.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.RestoreSnapshot.id,
+            method: .post,
+            encode: Operations.RestoreSnapshot.encode,
+            decode: Operations.RestoreSnapshot.decode
+        )
+    }
+    /// Says what differs between a snapshot and another one, or the present data.
+    ///
+    /// Records that were added, changed and removed since the snapshot, by container, environment, database, zone and name, and the
+    /// changes of schemas. At most 1,000 records are listed.
+    ///
+    /// - Remark: HTTP `GET /_emulator/snapshots/{snapshot}/comparison`.
+    package func compareSnapshot(
+        _ input: Operations.CompareSnapshot.Input
+    ) async throws -> Operations.CompareSnapshot.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.CompareSnapshot.id,
+            method: .get,
+            encode: Operations.CompareSnapshot.encode,
+            decode: Operations.CompareSnapshot.decode
+        )
+    }
 }
 
 extension Operations.FetchStart {
@@ -1459,6 +1574,206 @@ extension Operations.ReplayRequest {
             return .notFound(try response.jsonResponse())
         case 409:
             return .conflict(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.ListSnapshots {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/snapshots")
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.jsonResponse())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.TakeSnapshot {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/snapshots")
+        request.setAccept(input.headers.accept)
+        try request.setBody(input.body)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.jsonResponse())
+        case 400:
+            return .badRequest(try response.jsonResponse())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 409:
+            return .conflict(try response.jsonResponse())
+        case 413:
+            return .contentTooLarge(try response.jsonResponse())
+        case 415:
+            return .unsupportedMediaType(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.ExportSnapshot {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/snapshots/")
+        try request.addPath(parameter: input.path.snapshot)
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            try response.requireContentType("application/vnd.sqlite3")
+            let body: Operations.ExportSnapshot.Output.Ok.Body = .applicationVnd_sqlite3(try response.rawBody())
+            return .ok(Operations.ExportSnapshot.Output.Ok(body: body))
+        case 400:
+            return .badRequest(try response.jsonResponse())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.ImportSnapshot {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/snapshots/")
+        try request.addPath(parameter: input.path.snapshot)
+        request.setAccept(input.headers.accept)
+        switch input.body {
+        case .applicationVnd_sqlite3(let value):
+            try request.setBody(value, contentType: "application/vnd.sqlite3")
+        }
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.jsonResponse())
+        case 400:
+            return .badRequest(try response.jsonResponse())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 409:
+            return .conflict(try response.jsonResponse())
+        case 413:
+            return .contentTooLarge(try response.jsonResponse())
+        case 415:
+            return .unsupportedMediaType(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.DeleteSnapshot {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/snapshots/")
+        try request.addPath(parameter: input.path.snapshot)
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
+        case 400:
+            return .badRequest(try response.jsonResponse())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.RestoreSnapshot {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/snapshots/")
+        try request.addPath(parameter: input.path.snapshot)
+        request.addPath("/restoration")
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.jsonResponse())
+        case 400:
+            return .badRequest(try response.jsonResponse())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.CompareSnapshot {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/snapshots/")
+        try request.addPath(parameter: input.path.snapshot)
+        request.addPath("/comparison")
+        try request.add(.query, "other", input.query.other)
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.jsonResponse())
+        case 400:
+            return .badRequest(try response.jsonResponse())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
         case 500:
             return .internalServerError(try response.jsonResponse())
         default:

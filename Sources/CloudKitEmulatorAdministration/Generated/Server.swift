@@ -316,6 +316,69 @@ extension APIProtocol {
             handle: { (handler: Self, input: Operations.ReplayRequest.Input) async throws -> Operations.ReplayRequest.Output in try await handler.replayRequest(input) },
             encode: Operations.ReplayRequest.encode
         )
+        try server.register(
+            on: transport,
+            operationID: Operations.ListSnapshots.id,
+            method: .get,
+            path: "/_emulator/snapshots",
+            decode: Operations.ListSnapshots.decode,
+            handle: { (handler: Self, input: Operations.ListSnapshots.Input) async throws -> Operations.ListSnapshots.Output in try await handler.listSnapshots(input) },
+            encode: Operations.ListSnapshots.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.TakeSnapshot.id,
+            method: .post,
+            path: "/_emulator/snapshots",
+            decode: Operations.TakeSnapshot.decode,
+            handle: { (handler: Self, input: Operations.TakeSnapshot.Input) async throws -> Operations.TakeSnapshot.Output in try await handler.takeSnapshot(input) },
+            encode: Operations.TakeSnapshot.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.ExportSnapshot.id,
+            method: .get,
+            path: "/_emulator/snapshots/{snapshot}",
+            decode: Operations.ExportSnapshot.decode,
+            handle: { (handler: Self, input: Operations.ExportSnapshot.Input) async throws -> Operations.ExportSnapshot.Output in try await handler.exportSnapshot(input) },
+            encode: Operations.ExportSnapshot.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.ImportSnapshot.id,
+            method: .put,
+            path: "/_emulator/snapshots/{snapshot}",
+            decode: Operations.ImportSnapshot.decode,
+            handle: { (handler: Self, input: Operations.ImportSnapshot.Input) async throws -> Operations.ImportSnapshot.Output in try await handler.importSnapshot(input) },
+            encode: Operations.ImportSnapshot.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.DeleteSnapshot.id,
+            method: .delete,
+            path: "/_emulator/snapshots/{snapshot}",
+            decode: Operations.DeleteSnapshot.decode,
+            handle: { (handler: Self, input: Operations.DeleteSnapshot.Input) async throws -> Operations.DeleteSnapshot.Output in try await handler.deleteSnapshot(input) },
+            encode: Operations.DeleteSnapshot.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.RestoreSnapshot.id,
+            method: .post,
+            path: "/_emulator/snapshots/{snapshot}/restoration",
+            decode: Operations.RestoreSnapshot.decode,
+            handle: { (handler: Self, input: Operations.RestoreSnapshot.Input) async throws -> Operations.RestoreSnapshot.Output in try await handler.restoreSnapshot(input) },
+            encode: Operations.RestoreSnapshot.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.CompareSnapshot.id,
+            method: .get,
+            path: "/_emulator/snapshots/{snapshot}/comparison",
+            decode: Operations.CompareSnapshot.decode,
+            handle: { (handler: Self, input: Operations.CompareSnapshot.Input) async throws -> Operations.CompareSnapshot.Output in try await handler.compareSnapshot(input) },
+            encode: Operations.CompareSnapshot.encode
+        )
     }
 }
 
@@ -645,6 +708,72 @@ package protocol ContextualAPIProtocol: Swift.Sendable {
         _ input: Operations.ReplayRequest.Input,
         context: Context
     ) async throws -> Operations.ReplayRequest.Output
+    /// Lists the snapshots.
+    ///
+    /// The snapshots in the data folder, or those in memory where the emulator keeps its data in memory.
+    ///
+    /// - Remark: HTTP `GET /_emulator/snapshots`.
+    func listSnapshots(
+        _ input: Operations.ListSnapshots.Input,
+        context: Context
+    ) async throws -> Operations.ListSnapshots.Output
+    /// Takes a snapshot of everything.
+    ///
+    /// Copies all containers, users, schemas and files. Answered 409 where the name is taken.
+    ///
+    /// - Remark: HTTP `POST /_emulator/snapshots`.
+    func takeSnapshot(
+        _ input: Operations.TakeSnapshot.Input,
+        context: Context
+    ) async throws -> Operations.TakeSnapshot.Output
+    /// Returns a snapshot as a file.
+    ///
+    /// An SQLite file without secrets: it has no key, and no token is valid elsewhere.
+    ///
+    /// - Remark: HTTP `GET /_emulator/snapshots/{snapshot}`.
+    func exportSnapshot(
+        _ input: Operations.ExportSnapshot.Input,
+        context: Context
+    ) async throws -> Operations.ExportSnapshot.Output
+    /// Adds a snapshot from a file.
+    ///
+    /// A file that `exportSnapshot` returned, of this version or an older one. Answered 400 for another file, and 409 where the name is
+    /// taken.
+    ///
+    /// - Remark: HTTP `PUT /_emulator/snapshots/{snapshot}`.
+    func importSnapshot(
+        _ input: Operations.ImportSnapshot.Input,
+        context: Context
+    ) async throws -> Operations.ImportSnapshot.Output
+    /// Deletes a snapshot.
+    ///
+    /// The data of the emulator stay as they are.
+    ///
+    /// - Remark: HTTP `DELETE /_emulator/snapshots/{snapshot}`.
+    func deleteSnapshot(
+        _ input: Operations.DeleteSnapshot.Input,
+        context: Context
+    ) async throws -> Operations.DeleteSnapshot.Output
+    /// Makes a snapshot the data of the emulator.
+    ///
+    /// Replaces all records, schemas, users, files and subscriptions. Clients' change tokens expire; signed-in users who are in the
+    /// snapshot stay signed in. A snapshot of the state before is not taken.
+    ///
+    /// - Remark: HTTP `POST /_emulator/snapshots/{snapshot}/restoration`.
+    func restoreSnapshot(
+        _ input: Operations.RestoreSnapshot.Input,
+        context: Context
+    ) async throws -> Operations.RestoreSnapshot.Output
+    /// Says what differs between a snapshot and another one, or the present data.
+    ///
+    /// Records that were added, changed and removed since the snapshot, by container, environment, database, zone and name, and the
+    /// changes of schemas. At most 1,000 records are listed.
+    ///
+    /// - Remark: HTTP `GET /_emulator/snapshots/{snapshot}/comparison`.
+    func compareSnapshot(
+        _ input: Operations.CompareSnapshot.Input,
+        context: Context
+    ) async throws -> Operations.CompareSnapshot.Output
 }
 
 extension ContextualAPIProtocol {
@@ -939,6 +1068,62 @@ extension ContextualAPIProtocol {
             decode: Operations.ReplayRequest.decode,
             handle: { (handler: Self, input: Operations.ReplayRequest.Input, context: Context) async throws -> Operations.ReplayRequest.Output in try await handler.replayRequest(input, context: context) },
             encode: Operations.ReplayRequest.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.ListSnapshots.id,
+            method: .get,
+            path: "/_emulator/snapshots",
+            decode: Operations.ListSnapshots.decode,
+            handle: { (handler: Self, input: Operations.ListSnapshots.Input, context: Context) async throws -> Operations.ListSnapshots.Output in try await handler.listSnapshots(input, context: context) },
+            encode: Operations.ListSnapshots.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.TakeSnapshot.id,
+            method: .post,
+            path: "/_emulator/snapshots",
+            decode: Operations.TakeSnapshot.decode,
+            handle: { (handler: Self, input: Operations.TakeSnapshot.Input, context: Context) async throws -> Operations.TakeSnapshot.Output in try await handler.takeSnapshot(input, context: context) },
+            encode: Operations.TakeSnapshot.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.ExportSnapshot.id,
+            method: .get,
+            path: "/_emulator/snapshots/{snapshot}",
+            decode: Operations.ExportSnapshot.decode,
+            handle: { (handler: Self, input: Operations.ExportSnapshot.Input, context: Context) async throws -> Operations.ExportSnapshot.Output in try await handler.exportSnapshot(input, context: context) },
+            encode: Operations.ExportSnapshot.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.ImportSnapshot.id,
+            method: .put,
+            path: "/_emulator/snapshots/{snapshot}",
+            decode: Operations.ImportSnapshot.decode,
+            handle: { (handler: Self, input: Operations.ImportSnapshot.Input, context: Context) async throws -> Operations.ImportSnapshot.Output in try await handler.importSnapshot(input, context: context) },
+            encode: Operations.ImportSnapshot.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.DeleteSnapshot.id,
+            method: .delete,
+            path: "/_emulator/snapshots/{snapshot}",
+            decode: Operations.DeleteSnapshot.decode,
+            handle: { (handler: Self, input: Operations.DeleteSnapshot.Input, context: Context) async throws -> Operations.DeleteSnapshot.Output in try await handler.deleteSnapshot(input, context: context) },
+            encode: Operations.DeleteSnapshot.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.RestoreSnapshot.id,
+            method: .post,
+            path: "/_emulator/snapshots/{snapshot}/restoration",
+            decode: Operations.RestoreSnapshot.decode,
+            handle: { (handler: Self, input: Operations.RestoreSnapshot.Input, context: Context) async throws -> Operations.RestoreSnapshot.Output in try await handler.restoreSnapshot(input, context: context) },
+            encode: Operations.RestoreSnapshot.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.CompareSnapshot.id,
+            method: .get,
+            path: "/_emulator/snapshots/{snapshot}/comparison",
+            decode: Operations.CompareSnapshot.decode,
+            handle: { (handler: Self, input: Operations.CompareSnapshot.Input, context: Context) async throws -> Operations.CompareSnapshot.Output in try await handler.compareSnapshot(input, context: context) },
+            encode: Operations.CompareSnapshot.encode
         ))
         return operations
     }
@@ -2096,6 +2281,272 @@ extension Operations.ReplayRequest {
             try response.set(404, value)
         case .conflict(let value):
             try response.set(409, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.ListSnapshots {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let headers: Operations.ListSnapshots.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            try response.set(200, value)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.TakeSnapshot {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let headers: Operations.TakeSnapshot.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        let body: Operations.TakeSnapshot.Input.Body = try request.jsonBody()
+        return Input(headers: headers, body: body)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            try response.set(200, value)
+        case .badRequest(let value):
+            try response.set(400, value)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .conflict(let value):
+            try response.set(409, value)
+        case .contentTooLarge(let value):
+            try response.set(413, value)
+        case .unsupportedMediaType(let value):
+            try response.set(415, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.ExportSnapshot {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.ExportSnapshot.Input.Path(
+            snapshot: try request.path("snapshot", .string, Components.Parameters.Snapshot.self)
+        )
+        let headers: Operations.ExportSnapshot.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(path: path, headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            response.setStatus(200)
+            switch value.body {
+            case .applicationVnd_sqlite3(let value):
+                try response.setBody(value, contentType: "application/vnd.sqlite3")
+            }
+        case .badRequest(let value):
+            try response.set(400, value)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.ImportSnapshot {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.ImportSnapshot.Input.Path(
+            snapshot: try request.path("snapshot", .string, Components.Parameters.Snapshot.self)
+        )
+        let headers: Operations.ImportSnapshot.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        try request.requireContentType("application/vnd.sqlite3")
+        let body: Operations.ImportSnapshot.Input.Body = .applicationVnd_sqlite3(try request.rawBody())
+        return Input(path: path, headers: headers, body: body)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            try response.set(200, value)
+        case .badRequest(let value):
+            try response.set(400, value)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .conflict(let value):
+            try response.set(409, value)
+        case .contentTooLarge(let value):
+            try response.set(413, value)
+        case .unsupportedMediaType(let value):
+            try response.set(415, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.DeleteSnapshot {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.DeleteSnapshot.Input.Path(
+            snapshot: try request.path("snapshot", .string, Components.Parameters.Snapshot.self)
+        )
+        let headers: Operations.DeleteSnapshot.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(path: path, headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
+        case .badRequest(let value):
+            try response.set(400, value)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.RestoreSnapshot {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.RestoreSnapshot.Input.Path(
+            snapshot: try request.path("snapshot", .string, Components.Parameters.Snapshot.self)
+        )
+        let headers: Operations.RestoreSnapshot.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(path: path, headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            try response.set(200, value)
+        case .badRequest(let value):
+            try response.set(400, value)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.CompareSnapshot {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.CompareSnapshot.Input.Path(
+            snapshot: try request.path("snapshot", .string, Components.Parameters.Snapshot.self)
+        )
+        let query = Operations.CompareSnapshot.Input.Query(
+            other: try request.parameter(.query, "other", .string, Components.Parameters.Other.self)
+        )
+        let headers: Operations.CompareSnapshot.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(path: path, query: query, headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            try response.set(200, value)
+        case .badRequest(let value):
+            try response.set(400, value)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
         case .internalServerError(let value):
             try response.set(500, value)
         case .undocumented(let statusCode, let payload):

@@ -3556,4 +3556,845 @@ extension Operations {
         }
         package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
+    /// Lists the snapshots.
+    ///
+    /// The snapshots in the data folder, or those in memory where the emulator keeps its data in memory.
+    ///
+    /// - Remark: HTTP `GET /_emulator/snapshots`.
+    package enum ListSnapshots {
+        package static var id: Swift.String {
+            "listSnapshots"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package var headers: Operations.ListSnapshots.Input.Headers
+            package init(headers: Operations.ListSnapshots.Input.Headers = .init()) {
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.SnapshotList>
+            /// The snapshots, the newest first.
+            case ok(Operations.ListSnapshots.Output.Ok)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.ListSnapshots.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// Takes a snapshot of everything.
+    ///
+    /// Copies all containers, users, schemas and files. Answered 409 where the name is taken.
+    ///
+    /// - Remark: HTTP `POST /_emulator/snapshots`.
+    package enum TakeSnapshot {
+        package static var id: Swift.String {
+            "takeSnapshot"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.NewSnapshot>
+            package var headers: Operations.TakeSnapshot.Input.Headers
+            package var body: Operations.TakeSnapshot.Input.Body
+            package init(
+                headers: Operations.TakeSnapshot.Input.Headers = .init(),
+                body: Operations.TakeSnapshot.Input.Body
+            ) {
+                self.headers = headers
+                self.body = body
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Snapshot>
+            /// The snapshot.
+            case ok(Operations.TakeSnapshot.Output.Ok)
+            /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
+            case badRequest(Components.Responses.BadRequest)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// A rule of the emulator refuses the change (`refused`).
+            case conflict(Components.Responses.Conflict)
+            /// The body is longer than the emulator reads, 64 MiB unless set otherwise (`tooLong`).
+            case contentTooLarge(Components.Responses.TooLong)
+            /// The body has another content type than the operation takes (`unsupportedType`).
+            case unsupportedMediaType(Components.Responses.UnsupportedType)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.TakeSnapshot.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var badRequest: Components.Responses.BadRequest {
+                get throws {
+                    switch self {
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var conflict: Components.Responses.Conflict {
+                get throws {
+                    switch self {
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    }
+                }
+            }
+            package var contentTooLarge: Components.Responses.TooLong {
+                get throws {
+                    switch self {
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    }
+                }
+            }
+            package var unsupportedMediaType: Components.Responses.UnsupportedType {
+                get throws {
+                    switch self {
+                    case .unsupportedMediaType(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unsupportedMediaType", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// Returns a snapshot as a file.
+    ///
+    /// An SQLite file without secrets: it has no key, and no token is valid elsewhere.
+    ///
+    /// - Remark: HTTP `GET /_emulator/snapshots/{snapshot}`.
+    package enum ExportSnapshot {
+        package static var id: Swift.String {
+            "exportSnapshot"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package struct Path: OpenAPISwiftRuntime.OperationValue {
+                /// The name of the snapshot, 1 to 64 of the characters `A-Z a-z 0-9 . _ -`; the first is a letter or a digit.
+                package var snapshot: Components.Parameters.Snapshot
+                package init(snapshot: Components.Parameters.Snapshot) {
+                    self.snapshot = snapshot
+                }
+            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.ExportSnapshot.AcceptableContentType>
+            package var path: Operations.ExportSnapshot.Input.Path
+            package var headers: Operations.ExportSnapshot.Input.Headers
+            package init(
+                path: Operations.ExportSnapshot.Input.Path,
+                headers: Operations.ExportSnapshot.Input.Headers = .init()
+            ) {
+                self.path = path
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                @frozen
+                package enum Body: OpenAPISwiftRuntime.OperationValue {
+                    /// `application/vnd.sqlite3`
+                    case applicationVnd_sqlite3(OpenAPISwiftRuntime.HTTPBody)
+                    package var applicationVnd_sqlite3: OpenAPISwiftRuntime.HTTPBody {
+                        get throws {
+                            switch self {
+                            case .applicationVnd_sqlite3(let body):
+                                return body
+                            }
+                        }
+                    }
+                }
+                /// The response's body.
+                package var body: Operations.ExportSnapshot.Output.Ok.Body
+                package init(body: Operations.ExportSnapshot.Output.Ok.Body) {
+                    self.body = body
+                }
+            }
+            /// The file.
+            case ok(Operations.ExportSnapshot.Output.Ok)
+            /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
+            case badRequest(Components.Responses.BadRequest)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.ExportSnapshot.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var badRequest: Components.Responses.BadRequest {
+                get throws {
+                    switch self {
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        @frozen
+        package enum AcceptableContentType: OpenAPISwiftRuntime.AcceptableProtocol {
+            case applicationVnd_sqlite3
+            case json
+            case other(Swift.String)
+            package init?(rawValue: Swift.String) {
+                switch rawValue.lowercased() {
+                case "application/vnd.sqlite3":
+                    self = .applicationVnd_sqlite3
+                case "application/json":
+                    self = .json
+                default:
+                    self = .other(rawValue)
+                }
+            }
+            package var rawValue: Swift.String {
+                switch self {
+                case .applicationVnd_sqlite3:
+                    return "application/vnd.sqlite3"
+                case .json:
+                    return "application/json"
+                case .other(let text):
+                    return text
+                }
+            }
+            package static var allCases: [Self] {
+                [.applicationVnd_sqlite3, .json]
+            }
+        }
+    }
+    /// Adds a snapshot from a file.
+    ///
+    /// A file that `exportSnapshot` returned, of this version or an older one. Answered 400 for another file, and 409 where the name is
+    /// taken.
+    ///
+    /// - Remark: HTTP `PUT /_emulator/snapshots/{snapshot}`.
+    package enum ImportSnapshot {
+        package static var id: Swift.String {
+            "importSnapshot"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Path = Operations.ExportSnapshot.Input.Path
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package typealias Body = Operations.ExportSnapshot.Output.Ok.Body
+            package var path: Operations.ImportSnapshot.Input.Path
+            package var headers: Operations.ImportSnapshot.Input.Headers
+            package var body: Operations.ImportSnapshot.Input.Body
+            package init(
+                path: Operations.ImportSnapshot.Input.Path,
+                headers: Operations.ImportSnapshot.Input.Headers = .init(),
+                body: Operations.ImportSnapshot.Input.Body
+            ) {
+                self.path = path
+                self.headers = headers
+                self.body = body
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Snapshot>
+            /// The snapshot.
+            case ok(Operations.ImportSnapshot.Output.Ok)
+            /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
+            case badRequest(Components.Responses.BadRequest)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// A rule of the emulator refuses the change (`refused`).
+            case conflict(Components.Responses.Conflict)
+            /// The body is longer than the emulator reads, 64 MiB unless set otherwise (`tooLong`).
+            case contentTooLarge(Components.Responses.TooLong)
+            /// The body has another content type than the operation takes (`unsupportedType`).
+            case unsupportedMediaType(Components.Responses.UnsupportedType)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.ImportSnapshot.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var badRequest: Components.Responses.BadRequest {
+                get throws {
+                    switch self {
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var conflict: Components.Responses.Conflict {
+                get throws {
+                    switch self {
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    }
+                }
+            }
+            package var contentTooLarge: Components.Responses.TooLong {
+                get throws {
+                    switch self {
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    }
+                }
+            }
+            package var unsupportedMediaType: Components.Responses.UnsupportedType {
+                get throws {
+                    switch self {
+                    case .unsupportedMediaType(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unsupportedMediaType", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// Deletes a snapshot.
+    ///
+    /// The data of the emulator stay as they are.
+    ///
+    /// - Remark: HTTP `DELETE /_emulator/snapshots/{snapshot}`.
+    package enum DeleteSnapshot {
+        package static var id: Swift.String {
+            "deleteSnapshot"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Path = Operations.ExportSnapshot.Input.Path
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package var path: Operations.DeleteSnapshot.Input.Path
+            package var headers: Operations.DeleteSnapshot.Input.Headers
+            package init(
+                path: Operations.DeleteSnapshot.Input.Path,
+                headers: Operations.DeleteSnapshot.Input.Headers = .init()
+            ) {
+                self.path = path
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// There is no such snapshot.
+            case noContent(Operations.DeleteSnapshot.Output.NoContent)
+            package static var noContent: Self {
+                .noContent(.init())
+            }
+            /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
+            case badRequest(Components.Responses.BadRequest)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var noContent: Operations.DeleteSnapshot.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+            package var badRequest: Components.Responses.BadRequest {
+                get throws {
+                    switch self {
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// Makes a snapshot the data of the emulator.
+    ///
+    /// Replaces all records, schemas, users, files and subscriptions. Clients' change tokens expire; signed-in users who are in the
+    /// snapshot stay signed in. A snapshot of the state before is not taken.
+    ///
+    /// - Remark: HTTP `POST /_emulator/snapshots/{snapshot}/restoration`.
+    package enum RestoreSnapshot {
+        package static var id: Swift.String {
+            "restoreSnapshot"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Path = Operations.ExportSnapshot.Input.Path
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package var path: Operations.RestoreSnapshot.Input.Path
+            package var headers: Operations.RestoreSnapshot.Input.Headers
+            package init(
+                path: Operations.RestoreSnapshot.Input.Path,
+                headers: Operations.RestoreSnapshot.Input.Headers = .init()
+            ) {
+                self.path = path
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.Snapshot>
+            /// The snapshot.
+            case ok(Operations.RestoreSnapshot.Output.Ok)
+            /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
+            case badRequest(Components.Responses.BadRequest)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.RestoreSnapshot.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var badRequest: Components.Responses.BadRequest {
+                get throws {
+                    switch self {
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// Says what differs between a snapshot and another one, or the present data.
+    ///
+    /// Records that were added, changed and removed since the snapshot, by container, environment, database, zone and name, and the
+    /// changes of schemas. At most 1,000 records are listed.
+    ///
+    /// - Remark: HTTP `GET /_emulator/snapshots/{snapshot}/comparison`.
+    package enum CompareSnapshot {
+        package static var id: Swift.String {
+            "compareSnapshot"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Path = Operations.ExportSnapshot.Input.Path
+            package struct Query: OpenAPISwiftRuntime.OperationValue {
+                /// The name of the later snapshot; the present data without it.
+                package var other: Components.Parameters.Other?
+                package init(other: Components.Parameters.Other? = nil) {
+                    self.other = other
+                }
+            }
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package var path: Operations.CompareSnapshot.Input.Path
+            package var query: Operations.CompareSnapshot.Input.Query
+            package var headers: Operations.CompareSnapshot.Input.Headers
+            package init(
+                path: Operations.CompareSnapshot.Input.Path,
+                query: Operations.CompareSnapshot.Input.Query = .init(),
+                headers: Operations.CompareSnapshot.Input.Headers = .init()
+            ) {
+                self.path = path
+                self.query = query
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.SnapshotComparison>
+            /// The differences.
+            case ok(Operations.CompareSnapshot.Output.Ok)
+            /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
+            case badRequest(Components.Responses.BadRequest)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.CompareSnapshot.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var badRequest: Components.Responses.BadRequest {
+                get throws {
+                    switch self {
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
 }

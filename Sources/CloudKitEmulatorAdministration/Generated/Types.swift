@@ -253,6 +253,55 @@ package protocol APIProtocol: Sendable {
     ///
     /// - Remark: HTTP `POST /_emulator/requests/{number}/replay`.
     func replayRequest(_ input: Operations.ReplayRequest.Input) async throws -> Operations.ReplayRequest.Output
+    /// Lists the snapshots.
+    ///
+    /// The snapshots in the data folder, or those in memory where the emulator keeps its data in memory.
+    ///
+    /// - Remark: HTTP `GET /_emulator/snapshots`.
+    func listSnapshots(_ input: Operations.ListSnapshots.Input) async throws -> Operations.ListSnapshots.Output
+    /// Takes a snapshot of everything.
+    ///
+    /// Copies all containers, users, schemas and files. Answered 409 where the name is taken.
+    ///
+    /// - Remark: HTTP `POST /_emulator/snapshots`.
+    func takeSnapshot(_ input: Operations.TakeSnapshot.Input) async throws -> Operations.TakeSnapshot.Output
+    /// Returns a snapshot as a file.
+    ///
+    /// An SQLite file without secrets: it has no key, and no token is valid elsewhere.
+    ///
+    /// - Remark: HTTP `GET /_emulator/snapshots/{snapshot}`.
+    func exportSnapshot(_ input: Operations.ExportSnapshot.Input) async throws -> Operations.ExportSnapshot.Output
+    /// Adds a snapshot from a file.
+    ///
+    /// A file that `exportSnapshot` returned, of this version or an older one. Answered 400 for another file, and 409 where the name is
+    /// taken.
+    ///
+    /// - Remark: HTTP `PUT /_emulator/snapshots/{snapshot}`.
+    func importSnapshot(_ input: Operations.ImportSnapshot.Input) async throws -> Operations.ImportSnapshot.Output
+    /// Deletes a snapshot.
+    ///
+    /// The data of the emulator stay as they are.
+    ///
+    /// - Remark: HTTP `DELETE /_emulator/snapshots/{snapshot}`.
+    func deleteSnapshot(_ input: Operations.DeleteSnapshot.Input) async throws -> Operations.DeleteSnapshot.Output
+    /// Makes a snapshot the data of the emulator.
+    ///
+    /// Replaces all records, schemas, users, files and subscriptions. Clients' change tokens expire; signed-in users who are in the
+    /// snapshot stay signed in. A snapshot of the state before is not taken.
+    ///
+    /// - Remark: HTTP `POST /_emulator/snapshots/{snapshot}/restoration`.
+    func restoreSnapshot(
+        _ input: Operations.RestoreSnapshot.Input
+    ) async throws -> Operations.RestoreSnapshot.Output
+    /// Says what differs between a snapshot and another one, or the present data.
+    ///
+    /// Records that were added, changed and removed since the snapshot, by container, environment, database, zone and name, and the
+    /// changes of schemas. At most 1,000 records are listed.
+    ///
+    /// - Remark: HTTP `GET /_emulator/snapshots/{snapshot}/comparison`.
+    func compareSnapshot(
+        _ input: Operations.CompareSnapshot.Input
+    ) async throws -> Operations.CompareSnapshot.Output
 }
 
 /// The operations with their input spelled out as arguments.
@@ -642,6 +691,87 @@ extension APIProtocol {
         headers: Operations.ReplayRequest.Input.Headers = .init()
     ) async throws -> Operations.ReplayRequest.Output {
         try await self.replayRequest(Operations.ReplayRequest.Input(path: path, headers: headers))
+    }
+    /// Lists the snapshots.
+    ///
+    /// The snapshots in the data folder, or those in memory where the emulator keeps its data in memory.
+    ///
+    /// - Remark: HTTP `GET /_emulator/snapshots`.
+    package func listSnapshots(
+        headers: Operations.ListSnapshots.Input.Headers = .init()
+    ) async throws -> Operations.ListSnapshots.Output {
+        try await self.listSnapshots(Operations.ListSnapshots.Input(headers: headers))
+    }
+    /// Takes a snapshot of everything.
+    ///
+    /// Copies all containers, users, schemas and files. Answered 409 where the name is taken.
+    ///
+    /// - Remark: HTTP `POST /_emulator/snapshots`.
+    package func takeSnapshot(
+        headers: Operations.TakeSnapshot.Input.Headers = .init(),
+        body: Operations.TakeSnapshot.Input.Body
+    ) async throws -> Operations.TakeSnapshot.Output {
+        try await self.takeSnapshot(Operations.TakeSnapshot.Input(headers: headers, body: body))
+    }
+    /// Returns a snapshot as a file.
+    ///
+    /// An SQLite file without secrets: it has no key, and no token is valid elsewhere.
+    ///
+    /// - Remark: HTTP `GET /_emulator/snapshots/{snapshot}`.
+    package func exportSnapshot(
+        path: Operations.ExportSnapshot.Input.Path,
+        headers: Operations.ExportSnapshot.Input.Headers = .init()
+    ) async throws -> Operations.ExportSnapshot.Output {
+        try await self.exportSnapshot(Operations.ExportSnapshot.Input(path: path, headers: headers))
+    }
+    /// Adds a snapshot from a file.
+    ///
+    /// A file that `exportSnapshot` returned, of this version or an older one. Answered 400 for another file, and 409 where the name is
+    /// taken.
+    ///
+    /// - Remark: HTTP `PUT /_emulator/snapshots/{snapshot}`.
+    package func importSnapshot(
+        path: Operations.ImportSnapshot.Input.Path,
+        headers: Operations.ImportSnapshot.Input.Headers = .init(),
+        body: Operations.ImportSnapshot.Input.Body
+    ) async throws -> Operations.ImportSnapshot.Output {
+        try await self.importSnapshot(Operations.ImportSnapshot.Input(path: path, headers: headers, body: body))
+    }
+    /// Deletes a snapshot.
+    ///
+    /// The data of the emulator stay as they are.
+    ///
+    /// - Remark: HTTP `DELETE /_emulator/snapshots/{snapshot}`.
+    package func deleteSnapshot(
+        path: Operations.DeleteSnapshot.Input.Path,
+        headers: Operations.DeleteSnapshot.Input.Headers = .init()
+    ) async throws -> Operations.DeleteSnapshot.Output {
+        try await self.deleteSnapshot(Operations.DeleteSnapshot.Input(path: path, headers: headers))
+    }
+    /// Makes a snapshot the data of the emulator.
+    ///
+    /// Replaces all records, schemas, users, files and subscriptions. Clients' change tokens expire; signed-in users who are in the
+    /// snapshot stay signed in. A snapshot of the state before is not taken.
+    ///
+    /// - Remark: HTTP `POST /_emulator/snapshots/{snapshot}/restoration`.
+    package func restoreSnapshot(
+        path: Operations.RestoreSnapshot.Input.Path,
+        headers: Operations.RestoreSnapshot.Input.Headers = .init()
+    ) async throws -> Operations.RestoreSnapshot.Output {
+        try await self.restoreSnapshot(Operations.RestoreSnapshot.Input(path: path, headers: headers))
+    }
+    /// Says what differs between a snapshot and another one, or the present data.
+    ///
+    /// Records that were added, changed and removed since the snapshot, by container, environment, database, zone and name, and the
+    /// changes of schemas. At most 1,000 records are listed.
+    ///
+    /// - Remark: HTTP `GET /_emulator/snapshots/{snapshot}/comparison`.
+    package func compareSnapshot(
+        path: Operations.CompareSnapshot.Input.Path,
+        query: Operations.CompareSnapshot.Input.Query = .init(),
+        headers: Operations.CompareSnapshot.Input.Headers = .init()
+    ) async throws -> Operations.CompareSnapshot.Output {
+        try await self.compareSnapshot(Operations.CompareSnapshot.Input(path: path, query: query, headers: headers))
     }
 }
 
