@@ -21,11 +21,14 @@ const lists = new Set(['filter', 'sort', 'columns'])
 /** @type {View} */
 const initial = { section: 'records', item: '', container: '', environment: 'development', scope: 'private', zone: '', owner: '', as: '', filter: [], sort: [], columns: [], record: '', tab: '' }
 
+/** What an address without a container means. */
+export const fallback = { container: '' }
+
 /** @param {string} hash @returns {View} */
 export function read(hash) {
   const [path, query = ''] = hash.replace(/^#\/?/, '').split('?')
   const [section, item] = path.split('/').map(decodeURIComponent)
-  const view = { ...initial, section: section || 'records', item: item ?? '' }
+  const view = { ...initial, ...fallback, section: section || 'records', item: item ?? '' }
   for (const [name, value] of new URLSearchParams(query)) {
     if (lists.has(name)) view[name] = name === 'columns' ? value.split(',').filter(Boolean) : [...view[name], value]
     else if (name in initial) view[name] = value

@@ -70,6 +70,6 @@ export function openPalette() {
 export function openKeys() {
   const key = text => text.split(' ').map(part => [h('kbd', null, part), ' '])
   openDialog('Keys', () => h('dl', { class: 'keys' },
-    [['Ctrl K', 'All commands'], ['?', 'These keys'], ['Tab', 'To the next control'], ['↑ ↓ PageUp PageDown', 'In a table: to another row'], ['Enter', 'Open the row'], ['Space', 'Select the row; with Shift and arrows, several'], ['Alt ← →', 'On the head of a column: its width'], ['Ctrl S', 'Save what is edited'], ['Escape', 'Close, or leave the edit']].map(([keys, text]) => [h('dt', null, key(keys)), h('dd', null, text)]),
+    [['Ctrl K', 'All commands'], ['Tab', 'To the next control'], ['↑ ↓ PageUp PageDown', 'In a table: to another row'], ['Enter', 'Open the row'], ['Space', 'Select the row; with Shift and arrows, several'], ['Alt ← →', 'On the head of a column: its width'], ['Ctrl S', 'Save what is edited'], ['Escape', 'Close, or leave the edit']].map(([keys, text]) => [h('dt', null, key(keys)), h('dd', null, text)]),
     commands().filter(command => command.keys).map(command => [h('dt', null, key(command.keys ?? '')), h('dd', null, command.text)])), { kind: '' })
 }

@@ -103,6 +103,8 @@ export async function send(path, body, as, signal) {
   if (!response.ok) {
     throw new Refusal({ status: response.status, code: reply.serverErrorCode ?? reply.code, reason: reply.reason ?? reply.message, request, uuid: reply.uuid, retryAfter: reply.retryAfter, endpoint, body })
   }
+  // A record without fields has no member for them.
+  for (const list of [reply.records, ...(reply.zones ?? []).map(zone => zone.records)]) for (const record of list ?? []) if (record && !record.serverErrorCode) record.fields ??= {}
   const items = reply.records ?? reply.zones ?? reply.subscriptions ?? reply.results
   if (Array.isArray(items)) for (const item of items) if (item?.serverErrorCode) Object.defineProperty(item, 'request', { value: request })
   Object.defineProperty(reply, 'request', { value: request })

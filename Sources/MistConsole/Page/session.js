@@ -1,7 +1,7 @@
 // What stands behind the page: an emulator or a service, its users, its schemas, its counts, and who the page acts as.
 
 import { administration } from './administration.js'
-import { view, show } from './address.js'
+import { fallback, view, show } from './address.js'
 import { readSchema } from './schema-text.js'
 import { call, defaults } from './service.js'
 
@@ -41,6 +41,7 @@ const announce = () => observers.forEach(observe => observe())
 
 export async function begin() {
   Object.assign(session, await administration.page())
+  fallback.container = session.container
   defaults.identity = session.identities[0]?.value ?? 'user'
   if (!view.container) show({ container: session.container, environment: location.hash.includes('environment=') ? view.environment : session.environment, scope: location.hash.includes('scope=') ? view.scope : firstScope() }, true)
   await Promise.all([identify(), ...(session.administration ? [loadUsers(), loadCounts(), loadContainers()] : [])])
