@@ -74,6 +74,7 @@ public final class CloudKitEmulator: Sendable {
     let webTokenKey: WebAuthTokenKey
     let tokenKey: SyncTokenKey
     let pushSignal = PushSignal()
+    let pushHistory = PushHistory()
     /// Where the data are kept.
     package let storage: EmulatorStorage
     /// Whether other processes may write to the storage. ``pushSignal`` does not notice their writes.

@@ -193,6 +193,8 @@ public struct CloudKitEmulatorServer: Sendable {
     let routes: ServerRoutes
     /// The latest requests; `nil` without an administration, which is the only one to show them.
     let requestLog: RequestLog?
+    /// The numbers of answered requests.
+    let metrics = RequestMetrics()
     /// Those who listen to the event stream of the administration.
     let events = EventHub()
     /// The snapshots of the emulator.

@@ -53,11 +53,14 @@ struct ServerRoutes: Sendable {
             return true
         }
 
-        /// Whether the request is for an operation of CloudKit Web Services.
-        var isEndpoint: Bool {
-            guard case .operation = destination else { return false }
-            return true
+        /// The operation of CloudKit Web Services; `nil` for other requests.
+        var operationID: String? {
+            guard case .operation(let operation) = destination else { return nil }
+            return operation.id
         }
+
+        /// Whether the request is for an operation of CloudKit Web Services.
+        var isEndpoint: Bool { operationID != nil }
 
         /// Whether the request is for a file of the console's page.
         var isPage: Bool {

@@ -326,6 +326,23 @@ package struct Client: APIProtocol {
             decode: Operations.CheckHealth.decode
         )
     }
+    /// Returns counts for programs that watch services.
+    ///
+    /// The text format of Prometheus, version 0.0.4: requests by endpoint and status, their times as a histogram, records by
+    /// environment and database, fired faults, and open event streams.
+    ///
+    /// - Remark: HTTP `GET /_emulator/metrics`.
+    package func fetchMetrics(
+        _ input: Operations.FetchMetrics.Input
+    ) async throws -> Operations.FetchMetrics.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.FetchMetrics.id,
+            method: .get,
+            encode: Operations.FetchMetrics.encode,
+            decode: Operations.FetchMetrics.decode
+        )
+    }
     /// Says what the page shows.
     ///
     /// What the page talks to, and what it may do there. `mistkit console` answers it too, also where the service behind it has no
@@ -451,6 +468,22 @@ package struct Client: APIProtocol {
             method: .get,
             encode: Operations.ListZones.encode,
             decode: Operations.ListZones.decode
+        )
+    }
+    /// Lists the subscriptions of all users, and their latest pushes.
+    ///
+    /// Pushes are kept in memory since the start, the last 1,000.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/subscriptions`.
+    package func listAllSubscriptions(
+        _ input: Operations.ListAllSubscriptions.Input
+    ) async throws -> Operations.ListAllSubscriptions.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.ListAllSubscriptions.id,
+            method: .get,
+            encode: Operations.ListAllSubscriptions.encode,
+            decode: Operations.ListAllSubscriptions.decode
         )
     }
     /// Returns the schema of an environment as JSON.
@@ -1193,6 +1226,31 @@ extension Operations.CheckHealth {
     }
 }
 
+extension Operations.FetchMetrics {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/metrics")
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            try response.requireContentType("text/plain")
+            let body: Operations.FetchMetrics.Output.Ok.Body = .plainText(try response.rawBody())
+            return .ok(Operations.FetchMetrics.Output.Ok(body: body))
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
 extension Operations.DescribePage {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/_emulator/page")
@@ -1350,6 +1408,35 @@ extension Operations.ListZones {
         request.addPath("/")
         try request.addPath(parameter: input.path.environment)
         request.addPath("/zones")
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            return .ok(try response.jsonResponse())
+        case 400:
+            return .badRequest(try response.jsonResponse())
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try response.jsonResponse())
+        case 404:
+            return .notFound(try response.jsonResponse())
+        case 500:
+            return .internalServerError(try response.jsonResponse())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.ListAllSubscriptions {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/_emulator/containers/")
+        try request.addPath(parameter: input.path.container)
+        request.addPath("/")
+        try request.addPath(parameter: input.path.environment)
+        request.addPath("/subscriptions")
         request.setAccept(input.headers.accept)
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {

@@ -192,6 +192,15 @@ extension APIProtocol {
         )
         try server.register(
             on: transport,
+            operationID: Operations.FetchMetrics.id,
+            method: .get,
+            path: "/_emulator/metrics",
+            decode: Operations.FetchMetrics.decode,
+            handle: { (handler: Self, input: Operations.FetchMetrics.Input) async throws -> Operations.FetchMetrics.Output in try await handler.fetchMetrics(input) },
+            encode: Operations.FetchMetrics.encode
+        )
+        try server.register(
+            on: transport,
             operationID: Operations.DescribePage.id,
             method: .get,
             path: "/_emulator/page",
@@ -252,6 +261,15 @@ extension APIProtocol {
             decode: Operations.ListZones.decode,
             handle: { (handler: Self, input: Operations.ListZones.Input) async throws -> Operations.ListZones.Output in try await handler.listZones(input) },
             encode: Operations.ListZones.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.ListAllSubscriptions.id,
+            method: .get,
+            path: "/_emulator/containers/{container}/{environment}/subscriptions",
+            decode: Operations.ListAllSubscriptions.decode,
+            handle: { (handler: Self, input: Operations.ListAllSubscriptions.Input) async throws -> Operations.ListAllSubscriptions.Output in try await handler.listAllSubscriptions(input) },
+            encode: Operations.ListAllSubscriptions.encode
         )
         try server.register(
             on: transport,
@@ -565,6 +583,16 @@ package protocol ContextualAPIProtocol: Swift.Sendable {
         _ input: Operations.CheckHealth.Input,
         context: Context
     ) async throws -> Operations.CheckHealth.Output
+    /// Returns counts for programs that watch services.
+    ///
+    /// The text format of Prometheus, version 0.0.4: requests by endpoint and status, their times as a histogram, records by
+    /// environment and database, fired faults, and open event streams.
+    ///
+    /// - Remark: HTTP `GET /_emulator/metrics`.
+    func fetchMetrics(
+        _ input: Operations.FetchMetrics.Input,
+        context: Context
+    ) async throws -> Operations.FetchMetrics.Output
     /// Says what the page shows.
     ///
     /// What the page talks to, and what it may do there. `mistkit console` answers it too, also where the service behind it has no
@@ -645,6 +673,15 @@ package protocol ContextualAPIProtocol: Swift.Sendable {
         _ input: Operations.ListZones.Input,
         context: Context
     ) async throws -> Operations.ListZones.Output
+    /// Lists the subscriptions of all users, and their latest pushes.
+    ///
+    /// Pushes are kept in memory since the start, the last 1,000.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/subscriptions`.
+    func listAllSubscriptions(
+        _ input: Operations.ListAllSubscriptions.Input,
+        context: Context
+    ) async throws -> Operations.ListAllSubscriptions.Output
     /// Returns the schema of an environment as JSON.
     ///
     /// The same record types, fields, indexes, grants and roles as the schema file.
@@ -958,6 +995,14 @@ extension ContextualAPIProtocol {
             encode: Operations.CheckHealth.encode
         ))
         operations.append(server.operation(
+            operationID: Operations.FetchMetrics.id,
+            method: .get,
+            path: "/_emulator/metrics",
+            decode: Operations.FetchMetrics.decode,
+            handle: { (handler: Self, input: Operations.FetchMetrics.Input, context: Context) async throws -> Operations.FetchMetrics.Output in try await handler.fetchMetrics(input, context: context) },
+            encode: Operations.FetchMetrics.encode
+        ))
+        operations.append(server.operation(
             operationID: Operations.DescribePage.id,
             method: .get,
             path: "/_emulator/page",
@@ -1012,6 +1057,14 @@ extension ContextualAPIProtocol {
             decode: Operations.ListZones.decode,
             handle: { (handler: Self, input: Operations.ListZones.Input, context: Context) async throws -> Operations.ListZones.Output in try await handler.listZones(input, context: context) },
             encode: Operations.ListZones.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.ListAllSubscriptions.id,
+            method: .get,
+            path: "/_emulator/containers/{container}/{environment}/subscriptions",
+            decode: Operations.ListAllSubscriptions.decode,
+            handle: { (handler: Self, input: Operations.ListAllSubscriptions.Input, context: Context) async throws -> Operations.ListAllSubscriptions.Output in try await handler.listAllSubscriptions(input, context: context) },
+            encode: Operations.ListAllSubscriptions.encode
         ))
         operations.append(server.operation(
             operationID: Operations.DescribeSchema.id,
@@ -1784,6 +1837,41 @@ extension Operations.CheckHealth {
     }
 }
 
+extension Operations.FetchMetrics {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let headers: Operations.FetchMetrics.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            response.setStatus(200)
+            switch value.body {
+            case .plainText(let value):
+                try response.setBody(value, contentType: "text/plain")
+            }
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
 extension Operations.DescribePage {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
@@ -1989,6 +2077,43 @@ extension Operations.ListZones {
             environment: try request.path("environment", .string, Components.Parameters.Environment.self)
         )
         let headers: Operations.ListZones.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(path: path, headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            try response.set(200, value)
+        case .badRequest(let value):
+            try response.set(400, value)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            try response.set(403, value)
+        case .notFound(let value):
+            try response.set(404, value)
+        case .internalServerError(let value):
+            try response.set(500, value)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.ListAllSubscriptions {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.ListAllSubscriptions.Input.Path(
+            container: try request.path("container", .string, Components.Parameters.Container.self),
+            environment: try request.path("environment", .string, Components.Parameters.Environment.self)
+        )
+        let headers: Operations.ListAllSubscriptions.Input.Headers = .init(
             accept: try request.accept()
         )
         return Input(path: path, headers: headers)

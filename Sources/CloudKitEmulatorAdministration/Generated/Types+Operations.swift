@@ -2027,6 +2027,98 @@ extension Operations {
         }
         package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
+    /// Returns counts for programs that watch services.
+    ///
+    /// The text format of Prometheus, version 0.0.4: requests by endpoint and status, their times as a histogram, records by
+    /// environment and database, fired faults, and open event streams.
+    ///
+    /// - Remark: HTTP `GET /_emulator/metrics`.
+    package enum FetchMetrics {
+        package static var id: Swift.String {
+            "fetchMetrics"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<Operations.FetchMetrics.AcceptableContentType>
+            package var headers: Operations.FetchMetrics.Input.Headers
+            package init(headers: Operations.FetchMetrics.Input.Headers = .init()) {
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package typealias Body = Components.RequestBodies.SchemaText
+                /// The response's body.
+                package var body: Operations.FetchMetrics.Output.Ok.Body
+                package init(body: Operations.FetchMetrics.Output.Ok.Body) {
+                    self.body = body
+                }
+            }
+            /// The counts.
+            case ok(Operations.FetchMetrics.Output.Ok)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.FetchMetrics.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = Operations.ExportSchema.AcceptableContentType
+    }
     /// Says what the page shows.
     ///
     /// What the page talks to, and what it may do there. `mistkit console` answers it too, also where the service behind it has no
@@ -2693,6 +2785,108 @@ extension Operations {
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
             package var ok: Operations.ListZones.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var badRequest: Components.Responses.BadRequest {
+                get throws {
+                    switch self {
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// Lists the subscriptions of all users, and their latest pushes.
+    ///
+    /// Pushes are kept in memory since the start, the last 1,000.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/subscriptions`.
+    package enum ListAllSubscriptions {
+        package static var id: Swift.String {
+            "listAllSubscriptions"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Path = Operations.ExportSchema.Input.Path
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package var path: Operations.ListAllSubscriptions.Input.Path
+            package var headers: Operations.ListAllSubscriptions.Input.Headers
+            package init(
+                path: Operations.ListAllSubscriptions.Input.Path,
+                headers: Operations.ListAllSubscriptions.Input.Headers = .init()
+            ) {
+                self.path = path
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package typealias Ok = OpenAPISwiftRuntime.JSONResponse<Components.Schemas.SubscriptionList>
+            /// The subscriptions.
+            case ok(Operations.ListAllSubscriptions.Output.Ok)
+            /// The path, the query or the body is not valid (`invalidRequest`, `invalidSchema`, `invalidRule`, `unconfirmed`).
+            case badRequest(Components.Responses.BadRequest)
+            /// The request carries neither the secret of this start nor a session of the page, or the password is wrong (`unauthorized`, `wrongPassword`).
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The request comes from a page of another origin, is for a host that is not the emulator's, or is a write of a page that only reads (`foreignPage`, `foreignHost`, `readOnly`).
+            case forbidden(Components.Responses.Forbidden)
+            /// There is no such path, user or container (`notFound`).
+            case notFound(Components.Responses.NotFound)
+            /// The storage failed, or the emulator has a mistake (`internalError`).
+            case internalServerError(Components.Responses.InternalError)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.ListAllSubscriptions.Output.Ok {
                 get throws {
                     switch self {
                     case .ok(let response):

@@ -140,6 +140,13 @@ package protocol APIProtocol: Sendable {
     ///
     /// - Remark: HTTP `GET /_emulator/health`.
     func checkHealth(_ input: Operations.CheckHealth.Input) async throws -> Operations.CheckHealth.Output
+    /// Returns counts for programs that watch services.
+    ///
+    /// The text format of Prometheus, version 0.0.4: requests by endpoint and status, their times as a histogram, records by
+    /// environment and database, fired faults, and open event streams.
+    ///
+    /// - Remark: HTTP `GET /_emulator/metrics`.
+    func fetchMetrics(_ input: Operations.FetchMetrics.Input) async throws -> Operations.FetchMetrics.Output
     /// Says what the page shows.
     ///
     /// What the page talks to, and what it may do there. `mistkit console` answers it too, also where the service behind it has no
@@ -205,6 +212,14 @@ package protocol APIProtocol: Sendable {
     ///
     /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/zones`.
     func listZones(_ input: Operations.ListZones.Input) async throws -> Operations.ListZones.Output
+    /// Lists the subscriptions of all users, and their latest pushes.
+    ///
+    /// Pushes are kept in memory since the start, the last 1,000.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/subscriptions`.
+    func listAllSubscriptions(
+        _ input: Operations.ListAllSubscriptions.Input
+    ) async throws -> Operations.ListAllSubscriptions.Output
     /// Returns the schema of an environment as JSON.
     ///
     /// The same record types, fields, indexes, grants and roles as the schema file.
@@ -519,6 +534,17 @@ extension APIProtocol {
     ) async throws -> Operations.CheckHealth.Output {
         try await self.checkHealth(Operations.CheckHealth.Input(headers: headers))
     }
+    /// Returns counts for programs that watch services.
+    ///
+    /// The text format of Prometheus, version 0.0.4: requests by endpoint and status, their times as a histogram, records by
+    /// environment and database, fired faults, and open event streams.
+    ///
+    /// - Remark: HTTP `GET /_emulator/metrics`.
+    package func fetchMetrics(
+        headers: Operations.FetchMetrics.Input.Headers = .init()
+    ) async throws -> Operations.FetchMetrics.Output {
+        try await self.fetchMetrics(Operations.FetchMetrics.Input(headers: headers))
+    }
     /// Says what the page shows.
     ///
     /// What the page talks to, and what it may do there. `mistkit console` answers it too, also where the service behind it has no
@@ -607,6 +633,17 @@ extension APIProtocol {
         headers: Operations.ListZones.Input.Headers = .init()
     ) async throws -> Operations.ListZones.Output {
         try await self.listZones(Operations.ListZones.Input(path: path, headers: headers))
+    }
+    /// Lists the subscriptions of all users, and their latest pushes.
+    ///
+    /// Pushes are kept in memory since the start, the last 1,000.
+    ///
+    /// - Remark: HTTP `GET /_emulator/containers/{container}/{environment}/subscriptions`.
+    package func listAllSubscriptions(
+        path: Operations.ListAllSubscriptions.Input.Path,
+        headers: Operations.ListAllSubscriptions.Input.Headers = .init()
+    ) async throws -> Operations.ListAllSubscriptions.Output {
+        try await self.listAllSubscriptions(Operations.ListAllSubscriptions.Input(path: path, headers: headers))
     }
     /// Returns the schema of an environment as JSON.
     ///

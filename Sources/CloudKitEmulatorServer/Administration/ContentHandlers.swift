@@ -42,4 +42,44 @@ extension AdministrationHandlers {
         }
         return .ok(.init(body: .json(.init(zones: zones))))
     }
+
+    func listAllSubscriptions(
+        _ input: Operations.ListAllSubscriptions.Input,
+        context: AdministrationHost
+    ) throws -> Operations.ListAllSubscriptions.Output {
+        let (container, environment) = (
+            try Self.checked(input.path.container), ContainerEnvironment(input.path.environment)
+        )
+        let subscriptions = try context.emulator.subscriptions(of: container, in: environment).map { summary in
+            Components.Schemas.SubscriptionSummary(
+                subscriptionID: summary.subscriptionID,
+                ownerRecordName: summary.owner,
+                database: .init(summary.scope),
+                body: String(decoding: summary.body, as: UTF8.self),
+                devices: summary.devices,
+                pushes: summary.pushes
+            )
+        }
+        let pushes = context.emulator.sentPushes(of: container, in: environment).map { push in
+            Components.Schemas.PushSummary(
+                timestamp: push.time.milliseconds,
+                subscriptionID: push.subscriptionID,
+                ownerRecordName: push.owner,
+                devices: push.devices,
+                payload: String(decoding: push.payload, as: UTF8.self)
+            )
+        }
+        return .ok(.init(body: .json(.init(subscriptions: subscriptions, pushes: pushes))))
+    }
+}
+
+extension Components.Schemas.DatabaseName {
+    fileprivate init(_ scope: DatabaseScope) {
+        self =
+            switch scope {
+            case .public: ._public
+            case .private: ._private
+            case .shared: .shared
+            }
+    }
 }

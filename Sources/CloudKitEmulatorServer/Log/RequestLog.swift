@@ -134,6 +134,12 @@ extension CloudKitEmulatorServer {
         func add(_ response: HTTPResponse?, _ reply: HTTPBody?) -> RequestLog.Entry {
             entry.response = response
             entry.duration = ContinuousClock.now - start
+            metrics.add(
+                operation: route.operationID,
+                status: response?.status.code,
+                duration: entry.duration,
+                isFaulted: trace.contents.fault != nil
+            )
             if route.isEndpoint {
                 func kept(_ bytes: ArraySlice<UInt8>?) -> ArraySlice<UInt8>? {
                     bytes.flatMap { $0.count <= RequestLog.maximumBodySize ? $0 : nil }

@@ -2,6 +2,12 @@ import CloudKitModel
 import GRDB
 import StreamingJSON
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Notifies the subscribers of a transaction's changes: it queues a push for each device of each user whose
 /// subscription fires.
 ///
@@ -61,6 +67,7 @@ struct PushFanout {
     /// Queues the pushes.
     func send(_ events: [RecordChange], schema: Schema?) throws {
         var hasQueued = false
+        var sent: [SentPush] = []
         for watch in watches {
             let stored = watch.stored
             let seen = try watch.scope == .shared ? events.filter { try sees($0, stored.owner) } : events
@@ -72,9 +79,14 @@ struct PushFanout {
             // A subscription with `firesOnce` fires for one record only.
             let firesOnce = stored.subscription.firesOnce == true
             for push in firesOnce ? pushes.prefix(1) : pushes[...] {
-                if try queue(push, for: stored) { hasQueued = true }
+                let push = try queue(push, for: stored)
+                if push.devices > 0 { hasQueued = true }
+                sent.append(push)
             }
             if firesOnce { try StoredSubscription.delete(stored.id, db) }
+        }
+        if !sent.isEmpty {
+            db.afterNextTransaction { [history = context.emulator.pushHistory, sent] _ in history.add(sent) }
         }
         if hasQueued { db.afterNextTransaction { [signal = context.emulator.pushSignal] _ in signal.send() } }
     }
@@ -155,14 +167,15 @@ struct PushFanout {
 
     /// Queues a push for all devices of a subscription's owner.
     ///
-    /// - Returns: Whether there is a device.
+    /// - Returns: What was sent.
     private func queue(
         _ push: (content: PushPayload.Content, event: RecordChange?),
         for stored: StoredSubscription
-    ) throws -> Bool {
+    ) throws -> SentPush {
         let devices = try DeviceTokenRow.all(of: stored.owner, container: context.containerID, db).filter {
             $0.isRegistered || !context.configuration.unsettled.deviceTokensNeedRegistration
         }
+        var sent: [UInt8]?
         for device in devices {
             var content = push.content
             content.containerIdentifier = context.address.container
@@ -174,9 +187,20 @@ struct PushFanout {
                 payload.presentation = info.presentation(of: push.event?.content, badge: badge)
             }
             let limit = context.configuration.limits
-            try device.queue(payload.fitting(limit.pushSize), atMost: limit.pushesPerDevice, db)
+            let bytes = try payload.fitting(limit.pushSize)
+            try device.queue(bytes, atMost: limit.pushesPerDevice, db)
+            sent = sent ?? bytes
         }
-        return !devices.isEmpty
+        return SentPush(
+            time: Date(timeIntervalSince1970: Double(context.now) / 1000),
+            container: context.address.container,
+            environment: context.address.environment,
+            subscriptionID: stored.name,
+            owner: stored.owner,
+            devices: devices.count,
+            payload: try sent ?? JSONWriter.bytes(of: PushPayload(content: push.content)),
+            subscription: stored.id
+        )
     }
 }
 
