@@ -330,7 +330,19 @@ let package = Package(
         // The console: its page, which is embedded when it is built, and what serves it.
         .target(
             name: "MistConsole",
-            dependencies: ["CloudKitEmulatorServer"],
+            dependencies: [
+                "CloudKitEmulatorAdministration",
+                "CloudKitEmulatorServer",
+                "CloudKitModel",
+                "MistKit",
+                "OpenAPISwiftHummingbird",
+                "OpenAPISwiftRuntime",
+                "StreamingJSON",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
             exclude: ["Page", "README.md"],
             plugins: ["EmbedPage"]
         ),
@@ -666,6 +678,7 @@ let presets: [String: Set<String>] = [
     "CloudKitEmulator": [],
     "CloudKitEmulatorServer": [],
     "CloudKitMirror": [],
+    "MistConsole": [],
     "MistKit": ["Client", "ClientWithURLSession"],
     "MistKitCLI": [],
     "MistModels": ["Client", "ClientWithURLSession"],

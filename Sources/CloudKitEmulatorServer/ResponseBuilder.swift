@@ -1,6 +1,6 @@
 import CloudKitEmulator
 import CloudKitModel
-import HTTPTypes
+package import HTTPTypes
 import Logging
 import OpenAPISwiftRuntime
 import StreamingJSON
@@ -115,14 +115,14 @@ struct ResponseBuilder {
 
 extension HTTPRequest {
     /// The address of the server, as the client knows it: scheme and host, without a slash at the end.
-    var serverAddress: String {
+    package var serverAddress: String {
         let scheme = scheme.flatMap { $0.isEmpty ? nil : $0 } ?? "http"
         return "\(scheme)://\(authority ?? "localhost")"
     }
 }
 
 extension HTTPField.Name {
-    static let requestUUID = Self("X-Apple-Request-UUID")!
+    package static let requestUUID = Self("X-Apple-Request-UUID")!
     static let cloudKitVersion = Self("X-Apple-CloudKit-Version")!
     static let respondingInstance = Self("X-Responding-Instance")!
     static let webAuthToken = Self("X-Apple-CloudKit-Web-Auth-Token")!

@@ -28,7 +28,7 @@ struct MistKitCommand: AsyncParsableCommand {
         subcommands: [
             DemoCommand.self, RecordsCommand.self, ZonesCommand.self, AssetsCommand.self, SharesCommand.self,
             SubscriptionsCommand.self, UsersCommand.self, SchemaCommand.self, MirrorCommand.self, StoreCommand.self,
-            WatchCommand.self,
+            WatchCommand.self, ConsoleCommand.self,
             AuthCommand.self, EmulatorCommand.self, FaultsCommand.self, InitCommand.self, DoctorCommand.self,
             OpenCommand.self, CompletionsCommand.self, ManualCommand.self,
         ]

@@ -13,7 +13,7 @@ import NIOCore
 /// A page can give its own host name the address of this machine, after the browser has loaded it ("DNS rebinding"). To
 /// the browser, the server then belongs to the page. Its requests carry the name in the field `Host`, so the server
 /// answers only for names that are its own.
-struct ServedHosts: Sendable {
+package struct ServedHosts: Sendable {
     /// In lower case, and with brackets around addresses of IPv6.
     private let names: [String]
 
@@ -34,7 +34,7 @@ struct ServedHosts: Sendable {
     }
 
     /// The hosts of a server on this machine.
-    init(listeningOn host: String, others: [String]) {
+    package init(listeningOn host: String, others: [String]) {
         // A server on the loopback interface has no other address.
         let isLocal = HostName.isLocal(listeningOn: host)
         let devices = isLocal ? [] : (try? System.enumerateDevices()) ?? []
@@ -47,7 +47,7 @@ struct ServedHosts: Sendable {
     ///
     /// The port is not compared: a forwarded port has another number. An address is served, whichever it is: only a name
     /// can be given another address, and a forwarded port is reached by an address that the server does not know.
-    func serve(_ authority: String?) -> Bool {
+    package func serve(_ authority: String?) -> Bool {
         guard let authority, !authority.isEmpty else { return true }
         guard let name = HostName(authority) else { return false }
         let host = name.host.hasSuffix(".") ? String(name.host.dropLast()) : name.host

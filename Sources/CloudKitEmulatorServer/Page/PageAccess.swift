@@ -20,6 +20,8 @@ package final class PageAccess: Sendable {
     private struct State {
         /// The value of the cookie.
         var session = StartSecret()
+        /// The secret of an address that is opened once.
+        var singleUse: StartSecret?
         var minute: Int64 = 0
         var wrongPasswords = 0
     }
@@ -68,8 +70,22 @@ package final class PageAccess: Sendable {
     ///
     /// - Returns: The value of `Set-Cookie`; `nil` for another secret, and where a password is needed.
     package func open(secret given: String, for request: HTTPRequest) -> String? {
-        guard password == nil, secret.isEqual(to: given) else { return nil }
-        return state.withLock { Self.cookie($0.session, for: request) }
+        guard password == nil else { return nil }
+        return state.withLock { state in
+            let isSingleUse = state.singleUse?.isEqual(to: given) == true
+            guard isSingleUse || secret.isEqual(to: given) else { return nil }
+            if isSingleUse { state.singleUse = nil }
+            return Self.cookie(state.session, for: request)
+        }
+    }
+
+    /// Makes a secret that opens a session once. The command line of the browser shows it to other users of the machine.
+    package func makeSingleUseSecret() -> StartSecret {
+        state.withLock { state in
+            let secret = StartSecret()
+            state.singleUse = secret
+            return secret
+        }
     }
 
     /// Makes all cookies invalid.

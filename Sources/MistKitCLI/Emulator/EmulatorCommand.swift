@@ -107,6 +107,9 @@ struct EmulatorCommand: AsyncParsableCommand {
     @OptionGroup(title: "Who may use the emulator")
     var access: EmulatorAccessOptions
 
+    @Flag(name: .customLong("no-console"), help: "Do not serve the console.")
+    var hasNoConsole = false
+
     @OptionGroup(title: "The console")
     var console: ConsolePageOptions
 
@@ -192,7 +195,9 @@ struct EmulatorCommand: AsyncParsableCommand {
         var configuration = CloudKitEmulatorServer.Configuration(logger: logger)
         limits.apply(to: &configuration)
         try access.apply(to: &configuration)
-        configuration.page = try console.page(listeningOn: host)
+        if !hasNoConsole, let access = console.access(listeningOn: host) {
+            configuration.page = .console(access: access, isReadOnly: console.readOnly)
+        }
         if let faults { configuration.faults = try FaultFile(path: faults).rules }
         if let exportOnExit { try replacement.check(exportOnExit) }
         ServerLimitOptions.raiseFileDescriptorLimit()
@@ -275,6 +280,7 @@ struct EmulatorCommand: AsyncParsableCommand {
                         Terminal.writeError(error)
                     }
                     Terminal.writeLine(greeting.text(at: address))
+                    if let page = greeting.page { console.openBrowser(page, at: greeting.localAddress(address)) }
                 }
             }
         } catch let error as CommandError {

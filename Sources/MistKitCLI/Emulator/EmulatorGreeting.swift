@@ -33,10 +33,12 @@ struct EmulatorGreeting {
     }
 
     /// The address for this machine. An emulator that listens on every interface has no address of its own.
-    func localAddress(_ address: URL) -> String {
+    static func localAddress(_ address: URL) -> String {
         address.absoluteString
             .replacing("//0.0.0.0:", with: "//127.0.0.1:").replacing("//[::]:", with: "//[::1]:")
     }
+
+    func localAddress(_ address: URL) -> String { Self.localAddress(address) }
 
     /// The address of the console for this machine; `nil` where it is not served.
     func consoleAddress(_ address: URL) -> String? {
