@@ -52,7 +52,7 @@ export function actingStrip() {
   const isProduction = view.environment === 'production'
   document.body.dataset.acting = isOther ? hue(view.as) : ''
   document.body.classList.toggle('production', isProduction)
-  const strip = h('div', { class: 'strip', hidden: !isOther && !(isProduction && session.service === 'cloudKit') && !session.readOnly, role: 'status' })
+  const strip = h('aside', { class: 'strip', hidden: !isOther && !(isProduction && session.service === 'cloudKit') && !session.readOnly, 'aria-label': 'Who acts here', 'aria-live': 'polite' })
   if (isOther) fill(strip, icon('person'), h('span', null, 'Acting as ', h('strong', null, identityName(view.as))), button('Stop', () => show({ as: '', record: '' }), { kind: 'strip-button' }))
   else if (session.readOnly) fill(strip, h('span', null, h('strong', null, 'Read only'), isProduction ? ' on production' : ''))
   else fill(strip, h('span', null, h('strong', null, 'Production'), ': what you write here is what people have'))

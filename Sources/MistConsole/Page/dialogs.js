@@ -16,14 +16,14 @@ export function openDialog(title, content, options = {}) {
     const heading = identifier('dialog')
     const element = h('dialog', { class: `dialog ${options.kind ?? ''}`, 'aria-labelledby': heading, onclose: () => { element.remove(); resolve(result) }, onclick: event => { if (event.target === element && options.kind !== 'form') element.close() } })
     const close = value => { result = value; element.close() }
-    append(element, [
-      h('header', null, h('h2', { id: heading }, title), button('Close', () => element.close(), { icon: 'close', quiet: true })),
+    // The section makes the contents part of a landmark.
+    append(element, [h('section', { 'aria-labelledby': heading },
+      h('div', { class: 'dialog-head' }, h('h2', { id: heading }, title), button('Close', () => element.close(), { icon: 'close', quiet: true })),
       h('div', { class: 'dialog-content' }, content(close, element)),
-      options.actions && h('footer', null, options.actions(close)),
-    ])
+      options.actions && h('div', { class: 'dialog-foot' }, options.actions(close)))])
     document.body.append(element)
     element.showModal()
-    const first = element.querySelector('[autofocus], .dialog-content input, .dialog-content select, .dialog-content textarea, footer .primary')
+    const first = element.querySelector('[autofocus], .dialog-content input, .dialog-content select, .dialog-content textarea, .dialog-foot .primary')
     first?.focus()
   })
 }

@@ -71,7 +71,12 @@ export function filterBar(hooks) {
     }, { label: 'Filter', kind: 'padded' })
   }
 
+  let drawn = ''
   function draw() {
+    // What has not changed stays, with the focus that it may have.
+    const state = JSON.stringify([view.filter, hooks.fields()])
+    if (state === drawn) return
+    drawn = state
     fill(hints, hooks.fields().flatMap(field => comparatorsFor(field.type).slice(0, 2).map(known => h('option', { value: `${field.name} ${known.sign ?? known.name} ` }))))
     const hadFocus = document.activeElement === typed
     fill(element,

@@ -41,18 +41,31 @@ const main = /** @type {HTMLElement} */ (document.getElementById('main'))
 /** @type {Element | undefined} */
 let strip
 
+/** The parts of the bar that change; it is built once, so that it never takes the focus away. */
+const bar = {
+  acting: h('button', { type: 'button', class: 'button acting-button', 'aria-haspopup': 'menu', 'aria-expanded': 'false', title: 'Act as someone else', onclick: () => openActing(bar.acting) }),
+  live: h('span', { class: 'live', hidden: true }),
+}
+
 function drawTop() {
-  const acting = h('button', { type: 'button', class: 'button acting-button', 'aria-haspopup': 'menu', 'aria-expanded': 'false', 'aria-label': `Act as: ${identityName(view.as)}`, title: 'Act as someone else', onclick: () => openActing(acting) }, dot(view.as), h('span', { class: 'acting-name' }, identityName(view.as)), icon('chevron'))
-  fill(top,
-    button('Sections', () => { const isOpen = side.classList.toggle('open'); top.querySelector('.menu-button')?.setAttribute('aria-expanded', String(isOpen)); if (isOpen) side.querySelector('select, a')?.focus() }, { icon: 'menu', quiet: true, kind: 'menu-button', 'aria-expanded': 'false', 'aria-controls': 'side' }),
-    h('span', { class: 'brand' }, 'MistKit', h('span', null, session.service === 'cloudKit' ? 'CloudKit' : 'console')),
-    h('span', { class: 'space' }),
-    h('button', { type: 'button', class: 'button top-search', 'aria-label': 'Commands', 'aria-haspopup': 'dialog', onclick: openPalette }, icon('search'), h('span', null, 'Search or command'), h('kbd', null, 'Ctrl K')),
-    session.administration && h('span', { class: `live ${isLive ? 'on' : ''}`, title: isLive ? 'Changes of other clients appear by themselves' : 'No stream of changes' }, isLive ? 'live' : 'not live'),
-    acting)
+  if (!bar.acting.isConnected) {
+    fill(top,
+      button('Sections', () => { const isOpen = side.classList.toggle('open'); top.querySelector('.menu-button')?.setAttribute('aria-expanded', String(isOpen)); if (isOpen) side.querySelector('select, a')?.focus() }, { icon: 'menu', quiet: true, kind: 'menu-button', 'aria-expanded': 'false', 'aria-controls': 'side' }),
+      h('span', { class: 'brand' }, 'MistKit', h('span', null, session.service === 'cloudKit' ? 'CloudKit' : 'console')),
+      h('span', { class: 'space' }),
+      h('button', { type: 'button', class: 'button top-search', 'aria-label': 'Commands', 'aria-haspopup': 'dialog', onclick: openPalette }, icon('search'), h('span', null, 'Search or command'), h('kbd', null, 'Ctrl K')),
+      bar.live, bar.acting)
+  }
+  bar.live.hidden = !session.administration
+  bar.live.classList.toggle('on', isLive)
+  bar.live.title = isLive ? 'Changes of other clients appear by themselves' : 'No stream of changes'
+  bar.live.textContent = isLive ? 'live' : 'not live'
+  bar.acting.setAttribute('aria-label', `Act as: ${identityName(view.as)}`)
+  fill(bar.acting, dot(view.as), h('span', { class: 'acting-name' }, identityName(view.as)), icon('chevron'))
   const next = actingStrip()
-  if (strip) strip.replaceWith(next)
-  else top.after(next)
+  if (!strip) top.after(next)
+  else if (strip.textContent !== next.textContent || strip.className !== next.className || strip.hidden !== next.hidden) strip.replaceWith(next)
+  else return
   strip = next
 }
 
@@ -105,6 +118,7 @@ async function open() {
   if (mine !== opening) return
   shown = next
   fill(main, next.element)
+  main.dataset.shown = location.hash
 }
 
 onView((now, old) => {
@@ -113,7 +127,8 @@ onView((now, old) => {
   if (now.container !== old.container || now.environment !== old.environment) forgetSchemas()
   loadZones()
   drawSide()
-  if (!shown?.update?.(now, old)) open()
+  if (shown?.update?.(now, old)) main.dataset.shown = location.hash
+  else open()
 })
 let pending = 0
 onSession(() => { pending ||= requestAnimationFrame(() => { pending = 0; drawTop(); drawSide() }) })

@@ -133,7 +133,7 @@ export function recordPanel(hooks) {
     const back = h('div')
     fill(element,
       h('header', null,
-        h('div', { class: 'titles' }, h('h2', null, record.recordName), h('span', { class: 'note' }, record.recordType)),
+        h('div', { class: 'titles' }, h('h1', null, record.recordName), h('span', { class: 'note' }, record.recordType)),
         button('Previous record', () => hooks.move(-1), { icon: 'up', quiet: true }), button('Next record', () => hooks.move(1), { icon: 'down', quiet: true }),
         copyButton(record.recordName, 'Copy the name'),
         button('More', event => openMenu(/** @type {Element} */ (event.currentTarget), 'More', [
@@ -183,13 +183,13 @@ export function recordPanel(hooks) {
         if (saved) { current = { ...record, ...saved }; showRecord(/** @type {CloudRecord} */ (current)) }
       },
     })
-    fill(element, h('header', null, h('div', { class: 'titles' }, h('h2', null, record.recordName), h('span', { class: 'note' }, `Editing ${record.recordType}, tag ${record.recordChangeTag}`)), button('Close the record', hooks.close, { icon: 'close', quiet: true })), form)
+    fill(element, h('header', null, h('div', { class: 'titles' }, h('h1', null, record.recordName), h('span', { class: 'note' }, `Editing ${record.recordType}, tag ${record.recordChangeTag}`)), button('Close the record', hooks.close, { icon: 'close', quiet: true })), form)
     form.querySelector('textarea, input')?.focus()
   }
 
   /** @param {string} name @param {any} [zone] @param {boolean} [again] */
   async function load(name, zone, again = false) {
-    if (current?.recordName !== name) fill(element, h('header', null, h('div', { class: 'titles' }, h('h2', null, name)), button('Close the record', hooks.close, { icon: 'close', quiet: true })), h('p', { class: 'waiting' }, 'Reading …'))
+    if (current?.recordName !== name) fill(element, h('header', null, h('div', { class: 'titles' }, h('h1', null, name)), button('Close the record', hooks.close, { icon: 'close', quiet: true })), h('p', { class: 'waiting' }, 'Reading …'))
     try {
       const [record] = await lookup([name], zone)
       if (record.serverErrorCode) throw refusalOf(record, 'records/lookup')
@@ -197,7 +197,7 @@ export function recordPanel(hooks) {
       showRecord(record, again)
     } catch (error) {
       current = undefined
-      fill(element, h('header', null, h('div', { class: 'titles' }, h('h2', null, name)), button('Close the record', hooks.close, { icon: 'close', quiet: true })), h('div', { class: 'panel-body' }, refusalView(error, { title: 'Not shown', retry: () => load(name, zone) })))
+      fill(element, h('header', null, h('div', { class: 'titles' }, h('h1', null, name)), button('Close the record', hooks.close, { icon: 'close', quiet: true })), h('div', { class: 'panel-body' }, refusalView(error, { title: 'Not shown', retry: () => load(name, zone) })))
     }
   }
 

@@ -79,7 +79,7 @@ export async function recordsSection() {
   let rows = []
   /** @type {string | undefined} */
   let marker
-  let isDone = false, isLoading = false, failure, generation = 0, fetched = 0
+  let isDone = false, isLoading = false, failure, generation = 0, fetched = 0, learned = -1
   /** @type {{ name: string, type: string, isEncrypted?: boolean }[]} */
   let fields = []
   const touched = new Set(), gone = new Set()
@@ -167,7 +167,8 @@ export async function recordsSection() {
     try {
       const page = await query(wanted(), { marker, target: { signal } })
       if (mine !== generation) return
-      if (page.records.length && await learn(page.records)) { await readFields(); configure(); bar.draw() }
+      const isUnknown = page.records.some(record => Object.keys(record.fields ?? {}).some(name => !fields.some(field => field.name === name)))
+      if (isUnknown && !(session.administration && learned === generation)) { learned = generation; await learn(page.records); if (session.administration) forgetSchemas(); await readFields(); configure(); bar.draw() }
       const isFirst = rows.length === 0
       rows.push(...page.records.filter(record => !record.serverErrorCode))
       fetched = performance.now() - began

@@ -114,12 +114,17 @@ export function refusalView(error, context = {}) {
     }, { icon: remedy.icon, kind: position ? 'named' : 'named primary' })
     return element
   })
-  const remedies = h('div', { class: 'remedies' }, buttons(remediesOf(error, context)), retryButton)
-  if (error.request && session.administration) explain(error, context).then(found => {
-    if (!found) return
-    fill(rules, found.rules.map(rule => h('div', { class: 'rule' }, h('code', null, rule.id), h('p', null, rule.sentence), rule.evidence.map(line => h('p', { class: 'note' }, line)))))
-    if (found.remedies.length) fill(remedies, buttons(found.remedies), retryButton)
-  }, () => { /* The log no longer has the request; what the service said stays. */ })
+  const remedies = h('div', { class: 'remedies' })
+  const own = () => fill(remedies, buttons(remediesOf(error, context)), retryButton)
+  if (error.request && session.administration) {
+    // The log knows more than the answer: the rule and its evidence.
+    explain(error, context).then(found => {
+      if (!found) { own(); return }
+      fill(rules, found.rules.map(rule => h('div', { class: 'rule' }, h('code', null, rule.id), h('p', null, rule.sentence), rule.evidence.map(line => h('p', { class: 'note' }, line)))))
+      if (found.remedies.length) fill(remedies, buttons(found.remedies), retryButton)
+      else own()
+    }, own)
+  } else own()
   return h('div', { class: 'refusal' },
     h('div', { class: 'refusal-head' }, icon('warning'), h('strong', null, context.title ?? (isRecordName ? 'Not empty, but not indexed' : 'Refused')), error.code && h('code', { class: 'code' }, error.code), error.status > 200 && h('span', { class: 'note' }, String(error.status))),
     h('p', { class: 'reason' }, error.reason ?? error.message),

@@ -79,7 +79,13 @@ export async function requestsSection() {
     ],
   })
 
+  let options = ''
   function drawBar() {
+    const state = JSON.stringify([[...new Set(all.map(endpointOf))].sort(), [...new Set(all.map(request => request.status))].sort(), [...new Set(all.map(request => request.identity))].sort(), view.filter.length > 0])
+    for (const element of bar.querySelectorAll('select')) /** @type {any} */ (element).value = option(element.getAttribute('data-option'))
+    // A select that someone uses stays as it is.
+    if (state === options || bar.contains(document.activeElement)) return
+    options = state
     const select = (label, name, values) => {
       const element = h('select', { 'aria-label': label, 'data-option': name, onchange: () => setOption(name, element.value) }, h('option', { value: '' }, `${label}: all`), values.map(([value, text]) => h('option', { value, selected: value === option(name) }, text)))
       return h('span', { class: 'inline-select' }, element)
@@ -121,7 +127,7 @@ export async function requestsSection() {
     if (!view.record) { panel.remove(); return }
     element.append(panel)
     const wanted = view.record, close = () => { show({ record: '' }); table.focus() }
-    const head = summary => h('header', null, h('div', { class: 'titles' }, h('h2', null, summary ? `${summary.method} ${endpointOf(summary)}` : `Request ${wanted}`), summary && h('span', { class: 'note' }, `#${summary.number} · ${utcDate(summary.timestamp)}`)), button('Close the request', close, { icon: 'close', quiet: true }))
+    const head = summary => h('header', null, h('div', { class: 'titles' }, h('h1', null, summary ? `${summary.method} ${endpointOf(summary)}` : `Request ${wanted}`), summary && h('span', { class: 'note' }, `#${summary.number} · ${utcDate(summary.timestamp)}`)), button('Close the request', close, { icon: 'close', quiet: true }))
     try {
       const logged = await administration.request(wanted)
       if (wanted !== view.record) return
@@ -168,13 +174,13 @@ export async function requestsSection() {
     all = reply.requests; total = reply.total
     drawBar(); draw()
   }
-  let frame = 0, endpoints = 0
+  let frame = 0
   whileShown('request', element, request => {
     total = Math.max(total, request.number)
     if (isPaused) { missed.push(request); return }
     all.unshift(request)
     if (all.length > 5000) all.length = 5000
-    frame ||= setTimeout(() => { frame = 0; if (endpoints !== all.length && !bar.contains(document.activeElement)) { endpoints = all.length; drawBar() } draw() }, 200)
+    frame ||= setTimeout(() => { frame = 0; drawBar(); draw() }, 200)
   })
   await read()
   queueMicrotask(drawPanel)
@@ -182,7 +188,7 @@ export async function requestsSection() {
     element,
     update(now, old) {
       if (now.section !== old.section) return false
-      if (String(now.filter) !== String(old.filter)) { const focused = document.activeElement?.getAttribute('data-option'); drawBar(); if (focused) bar.querySelector(`[data-option=${focused}]`)?.focus() }
+      if (String(now.filter) !== String(old.filter)) drawBar()
       if (now.record !== old.record) drawPanel()
       draw()
       return true

@@ -17,13 +17,13 @@ export async function snapshotsSection() {
 
   async function take() {
     const name = `${new Date().toISOString().slice(0, 16).replace('T', '-').replace(':', '')}`
-    const made = await askForm('Take a snapshot', labelled('Name', h('input', { name: 'name', required: true, value: name, pattern: '[A-Za-z0-9._-]+', autocomplete: 'off', spellcheck: 'false' }), 'Letters, digits, dots, dashes and underscores'), 'Take', data => administration.takeSnapshot(String(data.get('name'))))
+    const made = await askForm('Take a snapshot', labelled('Name', h('input', { name: 'name', required: true, value: name, pattern: '[A-Za-z0-9._\\-]+', autocomplete: 'off', spellcheck: 'false' }), 'Letters, digits, dots, dashes and underscores'), 'Take', data => administration.takeSnapshot(String(data.get('name'))))
     if (made) { say(`${made.name} has ${count(made.records)} records.`); await read() }
   }
   async function load() {
     const file = await askForFile('.sqlite,.mistkit-snapshot')
     if (!file) return
-    const made = await askForm('Load a snapshot', labelled('Name', h('input', { name: 'name', required: true, value: file.name.replace(/\.[^.]*$/, '').replace(/[^A-Za-z0-9._-]/g, '-'), pattern: '[A-Za-z0-9._-]+' })), 'Load', data => administration.loadSnapshot(String(data.get('name')), file))
+    const made = await askForm('Load a snapshot', labelled('Name', h('input', { name: 'name', required: true, value: file.name.replace(/\.[^.]*$/, '').replace(/[^A-Za-z0-9._-]/g, '-'), pattern: '[A-Za-z0-9._\\-]+' })), 'Load', data => administration.loadSnapshot(String(data.get('name')), file))
     if (made) await read()
   }
   async function restore(snapshot) {
@@ -45,7 +45,8 @@ export async function snapshotsSection() {
 
   /** @param {any} item */
   function fieldChanges(item) {
-    const before = item.before ? JSON.parse(item.before) : {}, after = item.after ? JSON.parse(item.after) : {}
+    const fieldsOf = text => { const value = text ? JSON.parse(text) : {}; return value.fields ?? value }
+    const before = fieldsOf(item.before), after = fieldsOf(item.after)
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(name => !areEqual(before[name]?.value ?? null, after[name]?.value ?? null))
     if (item.kind !== 'changed') return h('span', { class: 'note' }, names.slice(0, 4).map(name => `${name}: ${summary((item.kind === 'added' ? after : before)[name], 40)}`).join(' · '))
     return names.map(name => h('div', null, h('strong', null, name), ': ', h('s', { class: 'note' }, summary(before[name], 60) || 'no value'), ' → ', summary(after[name], 60) || 'no value'))

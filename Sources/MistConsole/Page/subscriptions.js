@@ -49,7 +49,7 @@ export async function subscriptionsSection() {
     h('thead', null, h('tr', null, ['Subscription', isOthers && 'Whose', 'Kind', 'Of', 'Fires on', session.administration && 'Fired'].filter(Boolean).map(title => h('th', { scope: 'col', class: title === 'Fired' ? 'number' : '' }, title)), h('td'))),
     h('tbody', null, rows.map(({ item, more }) => h('tr', null,
       h('td', { class: 'mono' }, item.subscriptionID), isOthers && h('td', null, `${userName(more.ownerRecordName)}, ${more.database}`), h('td', null, item.subscriptionType),
-      h('td', null, item.query ? [item.query.recordType, item.query.filterBy?.length ? h('span', { class: 'note' }, ` with ${item.query.filterBy.length} conditions`) : null] : item.zoneID?.zoneName ?? 'the database', item.zoneID && item.query && h('span', { class: 'note' }, ` in ${item.zoneID.zoneName}`)),
+      h('td', null, item.query ? [item.query.recordType, item.query.filterBy?.length ? h('span', { class: 'note' }, ` with ${item.query.filterBy.length} ${item.query.filterBy.length === 1 ? 'condition' : 'conditions'}`) : null] : item.zoneID?.zoneName ?? 'the database', item.zoneID && item.query && h('span', { class: 'note' }, ` in ${item.zoneID.zoneName}`)),
       h('td', { class: 'note' }, [...(item.firesOn ?? ['any change']), item.firesOnce && 'once'].filter(Boolean).join(', ')), session.administration && h('td', { class: 'number' }, more?.pushes ?? ''),
       h('td', { class: 'acts' }, button(`${item.subscriptionID} as JSON`, () => showJSON(item.subscriptionID, JSON.stringify(item)), { icon: 'code', quiet: true }), !isOthers && !session.readOnly && button(`Delete ${item.subscriptionID}`, () => remove(item), { icon: 'trash', quiet: true }))))))
 

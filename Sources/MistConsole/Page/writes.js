@@ -4,7 +4,7 @@ import { view } from './address.js'
 import { button, h } from './dom.js'
 import { openDialog, say, withProgress } from './dialogs.js'
 import { PendingFile } from './editors.js'
-import { loadCounts, schema, session } from './session.js'
+import { forgetSchemas, loadCounts, schema, session } from './session.js'
 import { ownFields, protocolType } from './schema-text.js'
 import { lookup, modify, query, refusalOf, upload } from './service.js'
 import { areEqual, summary } from './values.js'
@@ -133,11 +133,11 @@ export function resolve(base, mine, theirs) {
       h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Field'), h('th', { scope: 'col' }, 'Before'), h('th', { scope: 'col' }, 'Yours'), h('th', { scope: 'col' }, 'Theirs'))),
       h('tbody', null, names.map(name => {
         const cell = (side, field) => {
-          const radio = h('input', { type: 'radio', name: `conflict ${name}`, checked: choices[name] === side, disabled: side === 'mine' && !(name in mine), 'aria-label': `${name}: ${side === 'mine' ? 'yours' : 'theirs'}`, onchange: () => { choices[name] = side; mark() } })
-          return h('td', { 'data-side': side }, h('label', null, radio, h('span', null, side === 'mine' && !(name in mine) ? 'not changed' : summary(field, 300) || 'no value')))
+          if (side === 'mine' && !(name in mine)) return h('td', { class: 'note' }, 'not changed')
+          return h('td', null, h('button', { type: 'button', 'data-side': side, 'aria-label': `${name}: ${side === 'mine' ? 'yours' : 'theirs'}, ${summary(field) || 'no value'}`, onclick: () => { choices[name] = side; mark() } }, summary(field, 300) || 'no value'))
         }
         const row = h('tr', null, h('th', { scope: 'row' }, name), h('td', null, summary(base.fields[name], 300) || 'no value'), cell('mine', mine[name]), cell('theirs', theirs.fields[name]))
-        const mark = () => { for (const td of row.querySelectorAll('[data-side]')) td.classList.toggle('chosen', td.getAttribute('data-side') === choices[name]) }
+        const mark = () => { for (const button of row.querySelectorAll('[data-side]')) button.setAttribute('aria-pressed', String(button.getAttribute('data-side') === choices[name])) }
         mark()
         return row
       }))))), {
@@ -157,6 +157,8 @@ export async function referrers(record) {
   const found = []
   /** @type {string[]} */
   const unknown = []
+  // Another client may have saved the first record of a type meanwhile.
+  forgetSchemas()
   const { types } = await schema()
   for (const type of types) {
     for (const field of ownFields(type)) {
