@@ -44,6 +44,7 @@ class Emulator:
         if self.process:
             self.process.terminate()
             self.process.wait(20)
+            self.log.close()
 
     def request(self, method: str, path: str, body=None, act_as: str | None = None, kind: str = "application/json"):
         data = None if body is None else body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()

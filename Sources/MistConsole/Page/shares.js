@@ -45,7 +45,8 @@ export async function sharesSection() {
   async function read() {
     if (view.scope === 'public') { fill(place, h('div', { class: 'empty' }, icon('shares'), h('h2', null, 'The public database has no shares'), button('Show those of the private database', () => show({ scope: 'private' })))); return }
     try {
-      const { records } = await query({ recordType: 'cloudkit.share' }, { target: {} })
+      // Where no one has shared anything yet, the service knows no such type.
+      const { records } = await query({ recordType: 'cloudkit.share' }).catch(error => { if (/Did not find record type/.test(error.reason)) return { records: [] }; throw error })
       const chosen = records.find(share => share.recordName === view.item || share.rootName === view.item)
       if (view.item && !chosen && view.scope === 'private' && !view.item.startsWith('Share-')) { const name = view.item; show({ item: '' }, true); queueMicrotask(() => shareRecord(name)) }
       fill(place, !records.length ? h('div', { class: 'empty' }, icon('shares'), h('h2', null, view.scope === 'shared' ? 'Nothing is shared with this user' : 'This user shares nothing'), h('p', null, 'A record of a custom zone is shared with all records below it.'))
