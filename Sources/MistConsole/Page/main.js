@@ -95,7 +95,7 @@ async function drawSide() {
   const reset = { record: '', filter: [], sort: [], columns: [] }
   fill(side,
     h('div', { class: 'where' },
-      h('div', { class: 'wide' }, choice('Container', session.containers.map(name => [name, name]), view.container, container => show({ container, item: '', zone: '', owner: '', ...reset }), { 'data-control': 'container' })),
+      h('div', { class: 'wide' }, choice('Container', [...new Set([...session.containers, view.container])].map(name => [name, name]), view.container, container => show({ container, item: '', zone: '', owner: '', ...reset }), { 'data-control': 'container' })),
       h('div', { class: 'environment' }, choice('Environment', [['development', 'Development'], ['production', 'Production']], view.environment, environment => show({ environment, zone: '', owner: '', ...reset }), { 'data-control': 'environment' })),
       choice('Database', [['public', 'Public'], ['private', 'Private'], ['shared', 'Shared']], view.scope, scope => show({ scope, zone: '', owner: '', ...reset }), { 'data-control': 'scope' }),
       view.scope !== 'public' && h('div', { class: 'wide' }, choice('Zone', zoneOptions, zoneValue, value => { const [zone, owner] = value ? JSON.parse(value) : ['', '']; show({ zone, owner, record: '' }) }, { 'data-control': 'zone' }))),

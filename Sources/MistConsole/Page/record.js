@@ -35,7 +35,7 @@ function elementView(value, type, name) {
     case 'BYTES': {
       const bytes = safeBytes(String(value))
       if (!bytes) return h('span', { class: 'mono' }, String(value))
-      const kind = guess(bytes), picture = kind.type && h('img', { class: 'picture', alt: `${name} as a picture`, src: URL.createObjectURL(new Blob([/** @type {any} */ (bytes)], { type: kind.type })) })
+      const kind = guess(bytes), picture = kind.type && pictureView(new Blob([/** @type {any} */ (bytes)], { type: kind.type }), name)
       return h('div', null, h('div', { class: 'note' }, `${size(bytes.length)}, probably ${kind.name} `, button('Download', () => saveFile(`${name}.bin`, new Blob([/** @type {any} */ (bytes)])), { icon: 'download', quiet: true }), copyButton(String(value), 'Copy as base64')), picture,
         kind.text !== undefined && h('pre', { class: 'code' }, kind.text.slice(0, 2000)), h('div', { class: 'hex', tabindex: 0, role: 'group', 'aria-label': `${name} in hexadecimal digits` }, dump(bytes)))
     }
@@ -45,6 +45,12 @@ function elementView(value, type, name) {
     }
     default: return h('span', { class: 'mono' }, typeof value === 'object' ? writeJSON(value) : String(value))
   }
+}
+
+/** A picture, unless the browser cannot show it. @param {Blob} blob @param {string} name */
+function pictureView(blob, name) {
+  const address = URL.createObjectURL(blob), picture = h('img', { class: 'picture', alt: `${name} as a picture`, onload: () => URL.revokeObjectURL(address), onerror: () => picture.remove(), src: address })
+  return picture
 }
 
 /** Lines of 12 bytes with their offsets and letters. @param {Uint8Array} bytes */
@@ -67,7 +73,7 @@ function assetView(asset, name) {
     fetch(address).then(response => response.ok ? response.blob() : undefined).then(async blob => {
       if (!blob) return
       const kind = guess(new Uint8Array(await blob.slice(0, 64).arrayBuffer()))
-      if (kind.type) fill(preview, h('img', { class: 'picture', alt: `${name} as a picture`, src: URL.createObjectURL(new Blob([blob], { type: kind.type })) }))
+      if (kind.type) fill(preview, pictureView(new Blob([blob], { type: kind.type }), name))
       else fill(preview, h('span', { class: 'note' }, `Probably ${kind.name}.`))
     }, () => fill(preview, h('span', { class: 'note' }, 'The file cannot be read from here.')))
   }

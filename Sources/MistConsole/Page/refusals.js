@@ -88,7 +88,7 @@ function remediesOf(error, context) {
 
 /** What a code means, where the reason does not say what to do. @type {Record<string, string>} */
 const advice = {
-  AUTHENTICATION_REQUIRED: 'This database needs a user, and the page acts without one.',
+  AUTHENTICATION_REQUIRED: 'This needs a user, and the page acts without one.',
   AUTHENTICATION_FAILED: 'The service rejected the credentials. Server keys see the public database alone.',
   THROTTLED: 'The service asks to wait before the next request.',
   TRY_AGAIN_LATER: 'The service is busy. The same request may work in a moment.',
