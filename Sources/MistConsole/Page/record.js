@@ -8,7 +8,7 @@ import { drawMap } from './map.js'
 import { refusalView } from './refusals.js'
 import { schema, session, userName } from './session.js'
 import { ownFields, protocolType } from './schema-text.js'
-import { fileAddress, lookup, refusalOf, writeJSON } from './service.js'
+import { fileAddress, lookup, refusalOf, writeJSON, zones } from './service.js'
 import { ago, areEqual, elementType, fieldTypes, guess, hex, isList, localDate, parsed, readerZone, safeBytes, size, summary, typeOf, utcDate } from './values.js'
 import { create, referrers, remove, update } from './writes.js'
 
@@ -45,6 +45,20 @@ function elementView(value, type, name) {
     }
     default: return h('span', { class: 'mono' }, typeof value === 'object' ? writeJSON(value) : String(value))
   }
+}
+
+/**
+ * A record by its name. Where all zones are shown, a link does not say in which one it is.
+ * @param {string} name @param {import('./service.js').ZoneID} [zone] @returns {Promise<CloudRecord>}
+ */
+async function find(name, zone) {
+  const places = zone || view.scope === 'public' ? [zone] : (await zones()).map(item => item.zoneID)
+  let found
+  for (const place of places) {
+    [found] = await lookup([name], place)
+    if (!found.serverErrorCode) { found.zoneID ??= place; break }
+  }
+  return found ?? /** @type {any} */ ({ recordName: name, serverErrorCode: 'NOT_FOUND', reason: 'This identity sees no zone.' })
 }
 
 /** A picture, unless the browser cannot show it. @param {Blob} blob @param {string} name */
@@ -154,14 +168,14 @@ export function recordPanel(hooks) {
       h('div', { class: 'panel-body', tabindex: 0, role: 'group', 'aria-label': 'Fields' },
         names.map(name => fieldView(name, record.fields[name], changed)),
         !names.length && h('p', { class: 'note' }, 'The record has no fields.'),
-        h('h3', { class: 'group-head' }, 'The record itself'),
+        h('h2', { class: 'group-head' }, 'The record itself'),
         fact('modified', who(record.modified)), fact('created', who(record.created)),
         fact('recordChangeTag', h('span', { class: 'mono' }, record.recordChangeTag)),
         fact('zone', record.zoneID && [h('span', { class: 'mono' }, record.zoneID.zoneName), record.zoneID.ownerRecordName && h('span', { class: 'note' }, ` of ${userName(record.zoneID.ownerRecordName)}`)]),
         fact('parent', record.parent && h('button', { type: 'button', class: 'link-button mono', onclick: () => follow({ ...record.parent, zoneID: record.parent?.zoneID ?? record.zoneID }) }, record.parent.recordName)),
         fact('share', record.share && h('a', { class: 'mono', href: addressOf({ section: 'shares', item: record.share.recordName }) }, record.share.recordName)),
         fact('short link', record.shortGUID && h('span', { class: 'mono' }, record.shortGUID)),
-        h('h3', { class: 'group-head' }, 'What refers to this', button('Search', () => findReferrers(record, back), { kind: 'plain', icon: 'search', title: 'Asks each field that is a reference' })), back),
+        h('h2', { class: 'group-head' }, 'What refers to this', button('Search', () => findReferrers(record, back), { kind: 'plain', icon: 'search', title: 'Asks each field that is a reference' })), back),
       h('footer', null, canWrite && button('Edit', edit, { kind: 'primary', icon: 'edit', 'data-key': 'e' }), canWrite && button('Duplicate', () => duplicate(record), { icon: 'copy', kind: 'named' }), h('span', { class: 'space' }), canWrite && button('Delete', async () => { if (await remove([record])) hooks.close() }, { icon: 'trash', kind: 'plain danger named' })))
   }
 
@@ -197,9 +211,8 @@ export function recordPanel(hooks) {
   async function load(name, zone, again = false) {
     if (current?.recordName !== name) fill(element, h('header', null, h('div', { class: 'titles' }, h('h1', null, name)), button('Close the record', hooks.close, { icon: 'close', quiet: true })), h('p', { class: 'waiting' }, 'Reading …'))
     try {
-      const [record] = await lookup([name], zone)
+      const record = await find(name, zone)
       if (record.serverErrorCode) throw refusalOf(record, 'records/lookup')
-      record.zoneID ??= zone
       showRecord(record, again)
     } catch (error) {
       current = undefined

@@ -56,7 +56,7 @@ export async function requestsSection() {
     && (!option('status') || (option('status') === 'failed' ? isFailed(request) : option('status') === 'ok' ? !isFailed(request) : option('status') === 'fault' ? Boolean(request.fault) : String(request.status) === option('status')))
     && (!option('by') || (request.identity ?? '') === option('by'))
 
-  const table = new VirtualTable(), bar = h('div', { class: 'filter-bar', role: 'group', 'aria-label': 'Filters' }), number = h('span', { class: 'badge' }), charts = h('div', { class: 'charts' }), end = h('div', { class: 'table-end' })
+  const table = new VirtualTable(), bar = h('div', { class: 'filter-bar', role: 'group', 'aria-label': 'Filters' }), number = h('span', { class: 'badge' }), charts = h('div', { class: 'charts', tabindex: 0, role: 'group', 'aria-label': 'Charts' }), end = h('div', { class: 'table-end' })
   const panel = h('aside', { class: 'panel', 'aria-label': 'Request' })
   const pause = button('Pause', () => { isPaused = !isPaused; pause.setAttribute('aria-pressed', String(isPaused)); if (!isPaused) { all.unshift(...missed.splice(0).reverse()); draw() } }, { icon: 'pause', 'aria-pressed': 'false' })
   const toggle = button('Charts', () => show({ tab: view.tab === 'charts' ? '' : 'charts' }, true), { icon: 'requests' })
@@ -137,7 +137,7 @@ export async function requestsSection() {
       const fact = (name, value) => value === undefined || value === '' ? null : h('div', { class: 'fact' }, h('dt', null, name), h('dd', null, value))
       const choose = name => {
         fill(tabs, Object.keys(forms).map(other => h('button', { type: 'button', role: 'tab', 'aria-selected': String(other === name), tabindex: other === name ? 0 : -1, onclick: () => choose(other), onkeydown: event => { const names = Object.keys(forms), by = { ArrowRight: 1, ArrowLeft: -1 }[event.key]; if (by) { choose(names[(names.indexOf(other) + by + names.length) % names.length]); tabs.querySelector('[aria-selected=true]')?.focus() } } }, other)))
-        const body = (title, text) => [h('h3', { class: 'group-head' }, title, text !== undefined && copyButton(text, `Copy the ${title.toLowerCase()}`)), text === undefined ? h('p', { class: 'note' }, 'No text, or no longer kept.') : h('pre', { class: 'code', tabindex: 0 }, pretty(text))]
+        const body = (title, text) => [h('h2', { class: 'group-head' }, title, text !== undefined && copyButton(text, `Copy the ${title.toLowerCase()}`)), text === undefined ? h('p', { class: 'note' }, 'No text, or no longer kept.') : h('pre', { class: 'code', tabindex: 0 }, pretty(text))]
         fill(slot, forms[name] === null ? [body('Request', logged.requestBody), body('Reply', logged.replyBody), !logged.isComplete && h('p', { class: 'note' }, 'The bodies are not kept as a whole.')] : [h('pre', { class: 'code', tabindex: 0 }, forms[name]), h('div', { class: 'form-actions' }, h('span', { class: 'space' }), copyButton(forms[name]))])
       }
       choose('Bodies')
