@@ -250,6 +250,20 @@ class Stories:
         b.sees("all is saved.")
         saved = self.other.lookup("all", "Notes")["fields"]
         self.assertEqual((saved["big"]["value"], saved["half"]["value"]), (9007199254740993, 0.75))
+        # A file that is dropped on a field is uploaded with the record.
+        b.use("Edit")
+        b.use("Add a field")
+        b.enter("Name", "photo")
+        b.choose("Type", "ASSETID")
+        b.use("Add", "[type=submit]")
+        b.run("""const zone = document.querySelector('[data-field=photo] .drop'), data = new DataTransfer()
+          const bytes = Uint8Array.from(atob('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='), c => c.charCodeAt(0))
+          data.items.add(new File([bytes], 'dot.png', {type: 'image/png'}))
+          zone.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}))""")
+        b.sees("dot.png, 70 B", where=".panel")
+        b.use("Save")
+        b.wait("the picture", lambda: b.run("return document.querySelector('[data-field=photo] img.picture')?.naturalWidth") == 1)
+        self.assertEqual(self.other.lookup("all", "Notes")["fields"]["photo"]["value"]["size"], 70)
         # The reference leads to its record, and back.
         b.use("note-3", ".panel button")
         self.panel_is("note-3")
@@ -336,6 +350,8 @@ class Stories:
         b.use("Save")
         b.sees("Not saved")
         b.shot("denied")
+        b.use("Sign in as Local User")
+        b.wait("the user", lambda: "Local User" in b.run("return document.querySelector('.acting-button').innerText"))
 
     def test_11_edit_and_deploy_a_schema(self):
         b = self.browser

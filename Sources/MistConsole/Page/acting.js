@@ -6,7 +6,10 @@ import { button, fill, h, icon } from './dom.js'
 import { askForm, labelled, openMenu } from './dialogs.js'
 import { actingUser, identityName, loadUsers, session } from './session.js'
 
-/** A colour of the style sheet for an identity. @param {string} as */
+/**
+ * A colour of the style sheet for an identity.
+ * @param {string} as
+ */
 function hue(as) {
   if (as === 'nobody' || as === 'server') return as
   let sum = 0

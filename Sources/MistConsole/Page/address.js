@@ -46,7 +46,7 @@ export function write(view) {
     else if (view[name] !== initial[name]) query.set(name, view[name])
   }
   const path = [view.section, view.item].filter(Boolean).map(encodeURIComponent).join('/')
-  return `#/${path}${query.size ? '?' + query : ''}`
+  return `#/${path}?${query}`.replace(/\?$/, '')
 }
 
 /** @type {View} */
@@ -76,5 +76,8 @@ export function show(change, quietly = false) {
   announce()
 }
 
-/** The address of another view. @param {Partial<View>} change */
+/**
+ * The address of another view.
+ * @param {Partial<View>} change
+ */
 export const addressOf = change => write({ ...view, record: '', filter: [], sort: [], columns: [], tab: '', ...change })

@@ -4,7 +4,10 @@ import { h, svg } from './dom.js'
 
 const width = 330, height = 120, left = 32, right = 8, top = 8, bottom = 18
 
-/** A round number that is not less than the greatest value. @param {number} value */
+/**
+ * A round number that is not less than the greatest value.
+ * @param {number} value
+ */
 function ceiling(value) {
   if (value <= 0) return 1
   const power = 10 ** Math.floor(Math.log10(value))
@@ -51,5 +54,8 @@ export function barChart(title, bars) {
       : h('p', { class: 'note' }, 'None.'))
 }
 
-/** The value below which a part of the values is. @param {number[]} sorted @param {number} part */
+/**
+ * The value below which a part of the values is.
+ * @param {number[]} sorted @param {number} part
+ */
 export const percentile = (sorted, part) => sorted.length ? sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * part) - 1)] : undefined

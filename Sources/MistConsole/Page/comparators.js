@@ -48,7 +48,10 @@ export const systemFields = {
   '@parent': { name: 'parent', type: 'REFERENCE' }, '@share': { name: 'share', type: 'REFERENCE' },
 }
 
-/** Which comparators a field of a type can have. @param {string} type @returns {Comparator[]} */
+/**
+ * Which comparators a field of a type can have.
+ * @param {string} type @returns {Comparator[]}
+ */
 export function comparatorsFor(type) {
   const element = elementType(type)
   if (element === 'ASSETID') return []
@@ -90,12 +93,18 @@ export function readCondition(text) {
   return { field: name, type: type?.toUpperCase(), comparator: /** @type {Comparator} */ (found), value: quoted ? value.slice(1, -1) : value.trim(), quoted }
 }
 
-/** The text of a condition. @param {Condition} condition */
+/**
+ * The text of a condition.
+ * @param {Condition} condition
+ */
 export function writeCondition({ field, type, comparator, value, quoted }) {
   return `${field}${type ? ':' + type : ''} ${comparator.sign ?? comparator.name} ${quoted ? `"${value}"` : value}`
 }
 
-/** The type of a value that nothing else tells. @param {string} text */
+/**
+ * The type of a value that nothing else tells.
+ * @param {string} text
+ */
 const inferred = text => /^-?(0|[1-9]\d*)$/.test(text) ? 'INT64' : text !== '' && /^-?\d+\.\d+$/.test(text) ? 'DOUBLE' : 'STRING'
 
 /**
@@ -125,7 +134,10 @@ export function filterOf(condition, typeOfField) {
   return { ...where, comparator: name, fieldValue: { value: isMany ? read : read[0], type: isMany ? `${type}_LIST` : type } }
 }
 
-/** A sort as one types it: `field` or `-field`. @param {string} text */
+/**
+ * A sort as one types it: `field` or `-field`.
+ * @param {string} text
+ */
 export function sortOf(text) {
   const ascending = !text.startsWith('-')
   const name = ascending ? text : text.slice(1)
@@ -184,7 +196,10 @@ export function swiftOf(query, view) {
   return `let query = Query(\n${parts.join(',\n')}\n)\nfor try await record in service.${view.scope}Database.records(matching: query${where}) {\n    print(record)\n}\n`
 }
 
-/** The options that name the database. @param {import('./address.js').View} view */
+/**
+ * The options that name the database.
+ * @param {import('./address.js').View} view
+ */
 export function placeOptions(view) {
   const words = ['--container', view.container, '--environment', view.environment, '--database', view.scope]
   if (view.scope !== 'public') words.push(...(view.zone && view.zone !== '*' ? ['--zone', view.zone] : ['--zone-wide']))
@@ -193,7 +208,10 @@ export function placeOptions(view) {
   return words
 }
 
-/** The query as a command. @param {import('./address.js').View} view @param {any} query */
+/**
+ * The query as a command.
+ * @param {import('./address.js').View} view @param {any} query
+ */
 export function commandOf(view, query) {
   const words = ['mistkit', 'records', 'query', view.item]
   view.filter.forEach((text, index) => {

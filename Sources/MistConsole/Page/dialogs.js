@@ -60,7 +60,10 @@ export function askForm(title, fields, verb, act, more) {
   }, { kind: 'form' })
 }
 
-/** A labelled control of a form. @param {string} label @param {any} control @param {string} [hint] */
+/**
+ * A labelled control of a form.
+ * @param {string} label @param {any} control @param {string} [hint]
+ */
 export function labelled(label, control, hint) {
   return h('label', { class: 'labelled' }, h('span', { class: 'label' }, label), control, hint && h('span', { class: 'hint' }, hint))
 }

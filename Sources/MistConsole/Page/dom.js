@@ -1,6 +1,6 @@
 // Elements without markup: every text becomes a text node, so names of records, users and containers can never become elements.
 
-/** @typedef {Node | string | number | null | undefined | false | Child[]} Child */
+/** @typedef {Node | string | number | null | undefined | false | any[]} Child */
 
 const svgNamespace = 'http://www.w3.org/2000/svg'
 
@@ -37,7 +37,7 @@ export function h(tag, attributes, ...children) {
  */
 export function svg(tag, attributes, ...children) {
   const element = document.createElementNS(svgNamespace, tag)
-  for (const name in attributes ?? {}) set(element, name, attributes[name])
+  for (const [name, value] of Object.entries(attributes ?? {})) set(element, name, value)
   append(element, children)
   return element
 }
@@ -52,7 +52,10 @@ export function append(element, children) {
   return element
 }
 
-/** What a person calls a control. @param {Element} element */
+/**
+ * What a person calls a control.
+ * @param {Element} element
+ */
 const nameOf = element => element.tagName + (element.getAttribute('aria-label') ?? element.textContent)
 
 /**
@@ -68,7 +71,10 @@ export function fill(element, ...children) {
   return element
 }
 
-/** The outlines of the icons, on a square of 16. @type {Record<string, string>} */
+/**
+ * The outlines of the icons, on a square of 16.
+ * @type {Record<string, string>}
+ */
 const icons = {
   records: 'M2 3.5h12v9H2zM2 6.5h12M6 6.5v6',
   schema: 'M3 2.5h4v3H3zM9 10.5h4v3H9zM3 10.5h4v3H3zM5 5.5v5M7 12h2',
@@ -109,7 +115,10 @@ const icons = {
   keyboard: 'M1.500 4h13v8h-13zM4 6.500h.01M6.700 6.500h.01M9.300 6.500h.01M12 6.500h.01M5 9.500h6',
 }
 
-/** An icon beside a text that says the same, so it has no name of its own. @param {string} name */
+/**
+ * An icon beside a text that says the same, so it has no name of its own.
+ * @param {string} name
+ */
 export function icon(name) {
   return svg('svg', { class: 'icon', viewBox: '0 0 16 16', 'aria-hidden': 'true' }, svg('path', { d: icons[name] ?? icons.more }))
 }
@@ -127,7 +136,10 @@ export function button(text, act, options = {}) {
     name && icon(name), !quiet && h('span', null, text))
 }
 
-/** A select with a visible label. @param {string} label @param {[string, string][]} options @param {string} value @param {(value: string) => void} choose */
+/**
+ * A select with a visible label.
+ * @param {string} label @param {[string, string][]} options @param {string} value @param {(value: string) => void} choose
+ */
 export function choice(label, options, value, choose, attributes = {}) {
   const select = h('select', { ...attributes, onchange: () => choose(select.value) },
     options.map(([key, text]) => h('option', { value: key, selected: key === value }, text)))
@@ -136,10 +148,16 @@ export function choice(label, options, value, choose, attributes = {}) {
 }
 
 let numbers = 0
-/** An identifier that no other element has. @param {string} prefix */
+/**
+ * An identifier that no other element has.
+ * @param {string} prefix
+ */
 export const identifier = prefix => `${prefix}-${++numbers}`
 
-/** Calls an action when nothing was asked for a while. @param {number} milliseconds @param {(...values: any[]) => void} act */
+/**
+ * Calls an action when nothing was asked for a while.
+ * @param {number} milliseconds @param {(...values: any[]) => void} act
+ */
 export function afterwards(milliseconds, act) {
   let timer = 0
   return (...values) => {
@@ -148,7 +166,10 @@ export function afterwards(milliseconds, act) {
   }
 }
 
-/** Saves a text or bytes as a file of the reader. @param {string} name @param {BlobPart[] | Blob} parts @param {string} [type] */
+/**
+ * Saves a text or bytes as a file of the reader.
+ * @param {string} name @param {BlobPart[] | Blob} parts @param {string} [type]
+ */
 export function saveFile(name, parts, type = 'text/plain') {
   const blob = parts instanceof Blob ? parts : new Blob(parts, { type })
   const url = URL.createObjectURL(blob)
@@ -156,7 +177,10 @@ export function saveFile(name, parts, type = 'text/plain') {
   setTimeout(() => URL.revokeObjectURL(url), 60_000)
 }
 
-/** Asks for a file. @param {string} accept @returns {Promise<File | undefined>} */
+/**
+ * Asks for a file.
+ * @param {string} accept @returns {Promise<File | undefined>}
+ */
 export function askForFile(accept) {
   return new Promise(resolve => {
     const input = h('input', { type: 'file', accept, 'aria-label': 'File', class: 'hidden-file', onchange: () => { input.remove(); resolve(input.files[0]) }, oncancel: () => { input.remove(); resolve(undefined) } })
@@ -165,7 +189,10 @@ export function askForFile(accept) {
   })
 }
 
-/** Copies a text and says so. @param {string} text @param {Element} near */
+/**
+ * Copies a text and says so.
+ * @param {string} text @param {Element} near
+ */
 export async function copy(text, near) {
   await navigator.clipboard.writeText(text)
   near.classList.add('copied')

@@ -14,7 +14,10 @@ import { base64Of, elementType, guess, hex, isList, readElement, readerZone, saf
 /** A file that is uploaded when the record is saved. */
 export class PendingFile { /** @param {File} file */ constructor(file) { this.file = file } }
 
-/** A time as the browser's control has it, in the reader's zone. @param {number} time */
+/**
+ * A time as the browser's control has it, in the reader's zone.
+ * @param {number} time
+ */
 function localText(time) {
   const date = new Date(time), two = (number, length = 2) => String(number).padStart(length, '0')
   return `${two(date.getFullYear(), 4)}-${two(date.getMonth() + 1)}-${two(date.getDate())}T${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${two(date.getMilliseconds(), 3)}`

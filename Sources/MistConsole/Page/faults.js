@@ -7,7 +7,10 @@ import { whileShown } from './events.js'
 import { identityName, session } from './session.js'
 import { count } from './values.js'
 
-/** The kinds of faults, with the options that each takes beside `on`, `in`, `by`, `calls` and `probability`. @type {[string, string, string[]][]} */
+/**
+ * The kinds of faults, with the options that each takes beside `on`, `in`, `by`, `calls` and `probability`.
+ * @type {[string, string, string[]][]}
+ */
 const kinds = [
   ['throttle', '429, THROTTLED', ['retryAfter']], ['refuse', 'refused with a code', ['code', 'status', 'reason', 'retryAfter']], ['refuseItems', 'single records fail', ['code', 'reason', 'records', 'retryAfter']],
   ['delay', 'carried out later', ['seconds']], ['slowReply', 'the reply comes in pieces', ['bytes', 'seconds']], ['hang', 'no reply comes', ['seconds']],
@@ -15,7 +18,10 @@ const kinds = [
   ['expiredToken', 'the sign-in counts as expired', []], ['undeliveredRecords', 'records of a page have an error', ['code', 'records']], ['clockSkew', 'the clock is wrong', ['seconds']],
   ['misdirected', '421 in the meaning of HTTP/2', []], ['htmlPage', 'a page of a proxy', ['status']], ['emptyReply', 'a status without a body', ['status']], ['invalidJSON', 'the reply is not JSON', []], ['truncateReply', 'the JSON is cut', ['bytes']], ['contentType', 'another content type', ['type']],
 ]
-/** Faults that people look for by what happens. @type {[string, any][]} */
+/**
+ * Faults that people look for by what happens.
+ * @type {[string, any][]}
+ */
 const presets = [
   ['Throttle the next two writes', { fault: 'throttle', on: 'records/modify', retryAfter: 1, calls: { first: 2 } }], ['Lose the reply of the next write', { fault: 'loseReply', on: 'records/modify', calls: { first: 1 } }],
   ['Conflict on the next write', { fault: 'refuseItems', on: 'records/modify', code: 'CONFLICT', reason: 'client oplock error updating record', calls: { first: 1 } }], ['Quota exceeded for every write', { fault: 'refuse', on: 'records/modify', code: 'QUOTA_EXCEEDED', status: 413, calls: 'all' }],

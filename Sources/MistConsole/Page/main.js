@@ -38,7 +38,7 @@ const shownSections = () => sections.filter(section => session.administration ||
 const top = /** @type {HTMLElement} */ (document.getElementById('top'))
 const side = /** @type {HTMLElement} */ (document.getElementById('side'))
 const main = /** @type {HTMLElement} */ (document.getElementById('main'))
-/** @type {Element | undefined} */
+/** @type {HTMLElement | undefined} */
 let strip
 
 /** The parts of the bar that change; it is built once, so that it never takes the focus away. */
@@ -50,7 +50,7 @@ const bar = {
 function drawTop() {
   if (!bar.acting.isConnected) {
     fill(top,
-      button('Sections', () => { const isOpen = side.classList.toggle('open'); top.querySelector('.menu-button')?.setAttribute('aria-expanded', String(isOpen)); if (isOpen) side.querySelector('select, a')?.focus() }, { icon: 'menu', quiet: true, kind: 'menu-button', 'aria-expanded': 'false', 'aria-controls': 'side' }),
+      button('Sections', () => { const isOpen = side.classList.toggle('open'); top.querySelector('.menu-button')?.setAttribute('aria-expanded', String(isOpen)); if (isOpen) /** @type {any} */ (side.querySelector('select, a'))?.focus() }, { icon: 'menu', quiet: true, kind: 'menu-button', 'aria-expanded': 'false', 'aria-controls': 'side' }),
       h('span', { class: 'brand' }, 'MistKit', h('span', null, session.service === 'cloudKit' ? 'CloudKit' : 'console')),
       h('span', { class: 'space' }),
       h('button', { type: 'button', class: 'button top-search', 'aria-label': 'Commands', 'aria-haspopup': 'dialog', onclick: openPalette }, icon('search'), h('span', null, 'Search or command'), h('kbd', null, 'Ctrl K')),
@@ -151,7 +151,10 @@ function commands() {
   ]
 }
 
-/** The page without a session: a password, or where to find the address. @param {{ needsPassword: boolean }} state */
+/**
+ * The page without a session: a password, or where to find the address.
+ * @param {{ needsPassword: boolean }} state
+ */
 function askToOpen(state) {
   const problem = h('p', { class: 'problem-text', role: 'alert' })
   fill(main, h('section', { class: 'empty' }, h('h1', null, 'This console is locked'), state.needsPassword

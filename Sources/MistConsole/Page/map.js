@@ -2,7 +2,10 @@
 
 import { svg } from './dom.js'
 
-/** A distance between lines that gives four to nine of them. @param {number} span */
+/**
+ * A distance between lines that gives four to nine of them.
+ * @param {number} span
+ */
 const stepOf = span => [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 45].find(step => span / step <= 8) ?? 60
 
 /** @param {number} value @param {string} positive @param {string} negative */

@@ -25,7 +25,10 @@ export function listenForKeys(all) {
   })
 }
 
-/** How well a text fits what was typed: the letters in their order, better at the begin of words. @param {string} text @param {string} typed */
+/**
+ * How well a text fits what was typed: the letters in their order, better at the begin of words.
+ * @param {string} text @param {string} typed
+ */
 function score(text, typed) {
   const from = text.toLowerCase()
   if (!typed) return 1

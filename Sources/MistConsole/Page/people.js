@@ -9,7 +9,10 @@ import { whileShown } from './events.js'
 import { actingUser, identityName, session } from './session.js'
 import { count, localDate } from './values.js'
 
-/** A secret that is shown when one asks for it. @param {string} text @param {string} name */
+/**
+ * A secret that is shown when one asks for it.
+ * @param {string} text @param {string} name
+ */
 function secret(text, name) {
   const code = h('code', { class: 'secret' }, '•'.repeat(24))
   const toggle = button(`Show the ${name}`, () => { const isShown = code.textContent === text; code.textContent = isShown ? '•'.repeat(24) : text; toggle.setAttribute('aria-label', `${isShown ? 'Show' : 'Hide'} the ${name}`) }, { icon: 'search', quiet: true })

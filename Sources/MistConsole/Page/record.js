@@ -17,7 +17,10 @@ import { create, referrers, remove, update } from './writes.js'
 /** @param {CloudRecord} record */
 export const plainRecord = record => ({ recordName: record.recordName, recordType: record.recordType, fields: record.fields })
 
-/** A link to a record of the same database. @param {{ recordName: string, zoneID?: any }} reference @param {string} [recordType] */
+/**
+ * A link to a record of the same database.
+ * @param {{ recordName: string, zoneID?: any }} reference @param {string} [recordType]
+ */
 export function recordLink(reference, recordType) {
   return h('a', { class: 'mono', href: addressOf({ section: 'records', item: recordType ?? view.item, record: reference.recordName, ...(reference.zoneID && view.scope !== 'public' ? { zone: reference.zoneID.zoneName } : {}) }) }, reference.recordName)
 }
@@ -61,13 +64,19 @@ async function find(name, zone) {
   return found ?? /** @type {any} */ ({ recordName: name, serverErrorCode: 'NOT_FOUND', reason: 'This identity sees no zone.' })
 }
 
-/** A picture, unless the browser cannot show it. @param {Blob} blob @param {string} name */
+/**
+ * A picture, unless the browser cannot show it.
+ * @param {Blob} blob @param {string} name
+ */
 function pictureView(blob, name) {
   const address = URL.createObjectURL(blob), picture = h('img', { class: 'picture', alt: `${name} as a picture`, onload: () => URL.revokeObjectURL(address), onerror: () => picture.remove(), src: address })
   return picture
 }
 
-/** Lines of 12 bytes with their offsets and letters. @param {Uint8Array} bytes */
+/**
+ * Lines of 12 bytes with their offsets and letters.
+ * @param {Uint8Array} bytes
+ */
 function dump(bytes) {
   const lines = []
   for (let start = 0; start < Math.min(bytes.length, 1200); start += 12) {
@@ -97,7 +106,10 @@ function assetView(asset, name) {
     }, { icon: 'download', kind: 'named' }))
 }
 
-/** Goes to the record of a reference, whose type only the record itself tells. @param {any} reference */
+/**
+ * Goes to the record of a reference, whose type only the record itself tells.
+ * @param {any} reference
+ */
 async function follow(reference) {
   const zone = reference.zoneID
   try {

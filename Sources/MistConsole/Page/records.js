@@ -33,7 +33,10 @@ const widths = {
   read: type => { try { return JSON.parse(localStorage.getItem(widths.key(type)) ?? '{}') } catch { return {} } },
 }
 
-/** The order in which fields are columns: what names a record first, what is long last. @param {{ name: string, type: string }} field */
+/**
+ * The order in which fields are columns: what names a record first, what is long last.
+ * @param {{ name: string, type: string }} field
+ */
 function rank(field) {
   if (/^(title|name|label|subject)$/i.test(field.name)) return 0
   const element = elementType(field.type)
@@ -71,7 +74,10 @@ async function createHere() {
   if (saved) show({ section: 'records', item: saved.recordType, record: saved.recordName })
 }
 
-/** The section. @returns {Promise<{ element: Element, update?: (view: any, old: any) => boolean, commands?: () => any[] }>} */
+/**
+ * The section.
+ * @returns {Promise<{ element: Element, update?: (view: any, old: any) => boolean, commands?: () => any[] }>}
+ */
 export async function recordsSection() {
   if (!view.item) return { element: await overview() }
   const recordType = view.item
@@ -159,7 +165,10 @@ export async function recordsSection() {
     await more()
   }
 
-  /** The next page, if there is one. @param {AbortSignal} [signal] */
+  /**
+   * The next page, if there is one.
+   * @param {AbortSignal} [signal]
+   */
   async function more(signal) {
     if (isLoading || isDone || failure) return
     isLoading = true

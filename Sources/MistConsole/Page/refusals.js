@@ -45,6 +45,12 @@ async function deploy() {
 }
 
 /**
+ * The users to sign in as, the usual one first.
+ * @param {number} count
+ */
+const usersToTry = count => [...session.users].sort((a, b) => Number(b.userRecordName === session.userRecordName) - Number(a.userRecordName === session.userRecordName)).slice(0, count)
+
+/**
  * What can be done about a refusal.
  * @param {any} error @param {{ type?: string }} context
  * @returns {Remedy[]}
@@ -59,8 +65,7 @@ function remediesOf(error, context) {
   if (/Queried type is not marked indexable/i.test(reason) && canAdminister && type) remedies.push({ text: 'Add a QUERYABLE index to recordName', icon: 'schema', act: () => addIndex(type, 'recordName', 'QUERYABLE') })
   if (view.environment === 'production' && canAdminister && (/production schema|record type|not found in/i.test(reason) || code === 'NOT_FOUND' && /type/i.test(reason))) remedies.push({ text: `Deploy the schema to production`, icon: 'upload', act: deploy })
   if (code === 'AUTHENTICATION_REQUIRED' || /signed? in|private|authoriz/i.test(reason) && code === 'AUTHENTICATION_FAILED') {
-    const users = session.users.slice(0, 4)
-    for (const user of users) remedies.push({ text: `Sign in as ${userName(user.userRecordName)}`, icon: 'person', act: () => show({ as: user.userRecordName === session.userRecordName ? '' : user.userRecordName }) })
+    for (const user of usersToTry(4)) remedies.push({ text: `Sign in as ${userName(user.userRecordName)}`, icon: 'person', act: () => show({ as: user.userRecordName === session.userRecordName ? '' : user.userRecordName }) })
   }
   const denied = /(CREATE|READ|WRITE) operation not permitted/i.exec(reason)
   if (code === 'ACCESS_DENIED' && denied && canAdminister && type && view.scope === 'public') {
@@ -77,7 +82,7 @@ function remediesOf(error, context) {
     } })
     const creator = error.item?.created?.userRecordName
     if (creator && creator !== view.as) remedies.push({ text: `Act as ${userName(creator)}, who made it`, icon: 'person', act: () => show({ as: creator }) })
-    if (view.as === 'nobody') for (const user of session.users.slice(0, 3)) remedies.push({ text: `Sign in as ${userName(user.userRecordName)}`, icon: 'person', act: () => show({ as: user.userRecordName === session.userRecordName ? '' : user.userRecordName }) })
+    if (view.as === 'nobody') for (const user of usersToTry(3)) remedies.push({ text: `Sign in as ${userName(user.userRecordName)}`, icon: 'person', act: () => show({ as: user.userRecordName === session.userRecordName ? '' : user.userRecordName }) })
   }
   if (code === 'ZONE_NOT_FOUND' && view.scope === 'private' && view.zone && view.zone !== '*' && !session.readOnly) {
     remedies.push({ text: `Create the zone ${view.zone}`, icon: 'plus', act: () => call('zones/modify', { operations: [{ operationType: 'create', zone: { zoneID: { zoneName: view.zone } } }] }) })
@@ -86,7 +91,10 @@ function remediesOf(error, context) {
   return remedies
 }
 
-/** What a code means, where the reason does not say what to do. @type {Record<string, string>} */
+/**
+ * What a code means, where the reason does not say what to do.
+ * @type {Record<string, string>}
+ */
 const advice = {
   AUTHENTICATION_REQUIRED: 'This needs a user, and the page acts without one.',
   AUTHENTICATION_FAILED: 'The service rejected the credentials. Server keys see the public database alone.',

@@ -27,7 +27,10 @@ function pretty(text) {
   try { return JSON.stringify(JSON.parse(text), null, 2) } catch { return text }
 }
 
-/** A request as a command for curl. @param {any} logged */
+/**
+ * A request as a command for curl.
+ * @param {any} logged
+ */
 function curlOf({ summary, requestBody }) {
   const lines = [`curl ${summary.method === 'POST' ? '' : `-X ${summary.method} `}"$MISTKIT_SERVER_URL${summary.path}"`, '--url-query "ckAPIToken=$MISTKIT_API_TOKEN"']
   if (summary.identity?.startsWith('_')) lines.push('--url-query "ckWebAuthToken=$MISTKIT_WEB_AUTH_TOKEN"')
@@ -35,7 +38,10 @@ function curlOf({ summary, requestBody }) {
   return lines.join(' \\\n  ')
 }
 
-/** A request in Swift. @param {any} logged */
+/**
+ * A request in Swift.
+ * @param {any} logged
+ */
 function swiftOfRequest({ summary, requestBody }) {
   const [, , , container, environment, scope] = summary.path.split('/')
   try {

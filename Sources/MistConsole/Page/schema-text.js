@@ -15,7 +15,10 @@ export const systemColumns = {
   ___createTime: '@created', ___createdBy: '@createdBy', ___modTime: '@modified', ___modifiedBy: '@modifiedBy', ___recordID: '@recordName', ___parent: '@parent', ___share: '@share', ___etag: '',
 }
 
-/** The type of the protocol. @param {string} type Of the schema language. */
+/**
+ * The type of the protocol.
+ * @param {string} type Of the schema language.
+ */
 export function protocolType(type) {
   const plain = type.replace(/^ENCRYPTED\s+/, '')
   const list = /^LIST\s*<\s*(.+?)\s*>$/.exec(plain)
@@ -87,5 +90,8 @@ export function writeSchema(schema) {
   return `DEFINE SCHEMA\n\n${parts.join('\n\n')}\n`
 }
 
-/** The fields that an app defines. @param {SchemaType | undefined} type */
+/**
+ * The fields that an app defines.
+ * @param {SchemaType | undefined} type
+ */
 export const ownFields = type => type?.fields.filter(field => !field.name.startsWith('___')) ?? []

@@ -13,14 +13,20 @@ import { count } from './values.js'
 const plainTypes = ['STRING', 'INT64', 'DOUBLE', 'TIMESTAMP', 'BYTES', 'REFERENCE', 'LOCATION', 'ASSET']
 const types = [...plainTypes, ...plainTypes.map(type => `LIST<${type}>`), ...plainTypes.filter(type => type !== 'REFERENCE' && type !== 'ASSET').map(type => `ENCRYPTED ${type}`)]
 
-/** The indexes that a field of a type can have. @param {string} type */
+/**
+ * The indexes that a field of a type can have.
+ * @param {string} type
+ */
 function indexesFor(type) {
   if (type.startsWith('ENCRYPTED') || /ASSET/.test(type)) return []
   if (type.startsWith('LIST')) return type === 'LIST<STRING>' ? ['QUERYABLE', 'SEARCHABLE'] : ['QUERYABLE']
   return type === 'STRING' ? ['QUERYABLE', 'SORTABLE', 'SEARCHABLE'] : ['QUERYABLE', 'SORTABLE']
 }
 
-/** The changes of a schema as a list. @param {{ text: string, refusal?: string }[]} changes */
+/**
+ * The changes of a schema as a list.
+ * @param {{ text: string, refusal?: string }[]} changes
+ */
 export const changeList = changes => h('ul', { class: 'changes' }, changes.map(change => h('li', { class: `mono ${change.refusal ? 'refused' : ({ '+': 'added', '-': 'removed', '~': 'edited' })[change.text[0]] ?? ''}` }, change.text)))
 
 export async function schemaSection() {
@@ -118,7 +124,8 @@ export async function schemaSection() {
     const type = draft.types.find(type => type.name === typeName)
     let field = type?.fields.find(field => field.name === column)
     if (!field) { field = { name: column, type: fieldType, indexes: [] }; type?.fields.unshift(field) }
-    field.indexes = ['QUERYABLE', 'SORTABLE', 'SEARCHABLE'].filter(name => name === index ? on : field.indexes.includes(name))
+    const before = field.indexes
+    field.indexes = ['QUERYABLE', 'SORTABLE', 'SEARCHABLE'].filter(name => name === index ? on : before.includes(name))
     // A system field stands in a schema for its indexes alone.
     if (!field.indexes.length && column.startsWith('___') && type) type.fields = type.fields.filter(other => other !== field)
   }
@@ -126,7 +133,8 @@ export async function schemaSection() {
     const type = draft.types.find(type => type.name === typeName)
     let grant = type?.grants.find(grant => grant.role === role)
     if (!grant) { grant = { role, permissions: [] }; type?.grants.push(grant) }
-    grant.permissions = ['READ', 'CREATE', 'WRITE'].filter(name => name === permission ? on : grant.permissions.includes(name))
+    const before = grant.permissions
+    grant.permissions = ['READ', 'CREATE', 'WRITE'].filter(name => name === permission ? on : before.includes(name))
     if (!grant.permissions.length && type) type.grants = type.grants.filter(other => other !== grant)
   }
 
@@ -154,7 +162,10 @@ export async function schemaSection() {
     if (name) change(draft => draft.roles.push(name))
   }
 
-  /** Shows what a text would change, and imports it. @param {string} text */
+  /**
+   * Shows what a text would change, and imports it.
+   * @param {string} text
+   */
   async function importText(text) {
     let validation
     try { validation = await administration.validateSchema(view.container, 'development', text) } catch (error) { openDialog('The schema cannot be read', () => refusalView(error)); return }

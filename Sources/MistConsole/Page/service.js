@@ -48,12 +48,18 @@ export function readJSON(text) {
     typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? '') ? BigInt(context.source) : value))
 }
 
-/** Writes JSON, BigInts as numbers. @param {any} value @param {number} [indent] */
+/**
+ * Writes JSON, BigInts as numbers.
+ * @param {any} value @param {number} [indent]
+ */
 export function writeJSON(value, indent) {
   return JSON.stringify(value, (_, item) => typeof item === 'bigint' ? /** @type {any} */ (JSON).rawJSON(String(item)) : item, indent)
 }
 
-/** What the page sends as the identity that it acts as. @param {string} as */
+/**
+ * What the page sends as the identity that it acts as.
+ * @param {string} as
+ */
 export const identityHeader = as => ({ 'X-MistKit-Act-As': as || defaults.identity })
 
 /** The identity of requests that name no other one. */
@@ -111,11 +117,17 @@ export async function send(path, body, as, signal) {
   return reply
 }
 
-/** An item that the service refused, as an error. @param {any} item @param {string} endpoint @param {any} [body] */
+/**
+ * An item that the service refused, as an error.
+ * @param {any} item @param {string} endpoint @param {any} [body]
+ */
 export const refusalOf = (item, endpoint, body) =>
   new Refusal({ status: 200, code: item.serverErrorCode, reason: item.reason, request: item.request, retryAfter: item.retryAfter, endpoint, body, item })
 
-/** The zone of a request's body, where the page shows one zone. @param {import('./address.js').View} [where] */
+/**
+ * The zone of a request's body, where the page shows one zone.
+ * @param {import('./address.js').View} [where]
+ */
 export function zoneOfView(where = view) {
   if (where.scope === 'public') return { zoneName: '_defaultZone' }
   if (!where.zone || where.zone === '*') return undefined
@@ -156,7 +168,10 @@ export async function lookup(names, zone, target) {
   return reply.records
 }
 
-/** A zone's identifier as requests have it. @param {ZoneID} zone @returns {ZoneID} */
+/**
+ * A zone's identifier as requests have it.
+ * @param {ZoneID} zone @returns {ZoneID}
+ */
 export function bare(zone) {
   return { zoneName: zone.zoneName, ...(zone.ownerRecordName && view.scope === 'shared' ? { ownerRecordName: zone.ownerRecordName } : {}) }
 }
@@ -167,7 +182,10 @@ export async function modify(operations, zone, options = {}) {
   return reply.records
 }
 
-/** All zones of a database. @param {Target} [target] */
+/**
+ * All zones of a database.
+ * @param {Target} [target]
+ */
 export async function zones(target) {
   const reply = await call('zones/list', {}, target)
   return /** @type {{ zoneID: ZoneID, syncToken?: string, atomic?: boolean, serverErrorCode?: string }[]} */ (reply.zones.filter(zone => !zone.serverErrorCode))
@@ -195,5 +213,8 @@ export async function upload(file, token, zone, progress, signal) {
   })
 }
 
-/** The address of a file, whose placeholder for a name is filled in. @param {string} url @param {string} name */
+/**
+ * The address of a file, whose placeholder for a name is filled in.
+ * @param {string} url @param {string} name
+ */
 export const fileAddress = (url, name) => url.replace('${f}', encodeURIComponent(name)).replace('$%7Bf%7D', encodeURIComponent(name))

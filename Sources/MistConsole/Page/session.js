@@ -20,9 +20,15 @@ export const session = {
   version: '', address: '', container: '', environment: 'development',
   /** Whether the administration of an emulator is there. */
   administration: false,
-  /** The environments in which writes are refused. @type {string[]} */
+  /**
+   * The environments in which writes are refused.
+   * @type {string[]}
+   */
   readOnlyEnvironments: [],
-  /** Whom the page can act as, beside the users. @type {{ value: string, title: string, databases: string[] }[]} */
+  /**
+   * Whom the page can act as, beside the users.
+   * @type {{ value: string, title: string, databases: string[] }[]}
+   */
   identities: [],
   /** The user of requests that name no other one. */
   userRecordName: '',
@@ -35,7 +41,10 @@ export const session = {
 
 /** @type {(() => void)[]} */
 const observers = []
-/** Calls back when users or counts changed. @param {() => void} observe */
+/**
+ * Calls back when users or counts changed.
+ * @param {() => void} observe
+ */
 export const onSession = observe => void observers.push(observe)
 const announce = () => observers.forEach(observe => observe())
 
@@ -77,7 +86,10 @@ async function identify() {
 /** The user record name that requests of the view have; empty for nobody and the server key. */
 export const actingUser = (as = view.as || defaults.identity) => as.startsWith('_') ? as : as === 'user' ? session.userRecordName : ''
 
-/** A user as people call one. @param {string | undefined} name @returns {string} */
+/**
+ * A user as people call one.
+ * @param {string | undefined} name @returns {string}
+ */
 export function userName(name) {
   if (!name) return ''
   const user = session.users.find(user => user.userRecordName === name)
@@ -112,13 +124,19 @@ export function schema(container = view.container, environment = view.environmen
 }
 export function forgetSchemas() { schemas.clear() }
 
-/** What earlier visits saw of a container without an administration. @param {string} key @returns {import('./schema-text.js').Schema} */
+/**
+ * What earlier visits saw of a container without an administration.
+ * @param {string} key @returns {import('./schema-text.js').Schema}
+ */
 function remembered(key) {
   try { return JSON.parse(localStorage.getItem(`schema ${key}`) ?? '') } catch { return { types: [], roles: [] } }
 }
 
 const names = { ASSETID: 'ASSET' }
-/** Learns types and fields from records, where no administration tells them. @param {import('./service.js').CloudRecord[]} records */
+/**
+ * Learns types and fields from records, where no administration tells them.
+ * @param {import('./service.js').CloudRecord[]} records
+ */
 export async function learn(records) {
   if (session.administration || !records.length) return false
   const known = await schema()
@@ -151,7 +169,10 @@ export function countsOfView() {
     && (view.scope === 'public' || (count.ownerRecordName === owner && (!view.zone || view.zone === '*' || count.zoneName === view.zone))))
 }
 
-/** The number of records of a type; `undefined` where it is not known. @param {string} type */
+/**
+ * The number of records of a type; `undefined` where it is not known.
+ * @param {string} type
+ */
 export function countOf(type) {
   if (!session.administration || view.scope === 'shared') return undefined
   return countsOfView().filter(count => count.recordType === type).reduce((sum, count) => sum + count.records, 0)

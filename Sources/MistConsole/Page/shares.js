@@ -20,7 +20,10 @@ function personName(participant) {
   return name || identity.lookupInfo?.emailAddress || identity.lookupInfo?.phoneNumber || userName(identity.userRecordName) || 'someone'
 }
 
-/** The short identifier that a link or a text has. @param {string} text */
+/**
+ * The short identifier that a link or a text has.
+ * @param {string} text
+ */
 const shortGUIDOf = text => text.trim().replace(/[#?].*$/, '').split('/').filter(Boolean).pop() ?? ''
 
 /** @param {string} person An e-mail address, a number or a user record name. @param {string} permission */
@@ -47,7 +50,7 @@ export async function sharesSection() {
     try {
       // Where no one has shared anything yet, the service knows no such type.
       const { records } = await query({ recordType: 'cloudkit.share' }).catch(error => { if (/Did not find record type/.test(error.reason)) return { records: [] }; throw error })
-      const chosen = records.find(share => share.recordName === view.item || share.rootName === view.item)
+      const chosen = records.find(share => share.recordName === view.item)
       if (view.item && !chosen && view.scope === 'private' && !view.item.startsWith('Share-')) { const name = view.item; show({ item: '' }, true); queueMicrotask(() => shareRecord(name)) }
       fill(place, !records.length ? h('div', { class: 'empty' }, icon('shares'), h('h2', null, view.scope === 'shared' ? 'Nothing is shared with this user' : 'This user shares nothing'), h('p', null, 'A record of a custom zone is shared with all records below it.'))
         : [...records].sort((a, b) => Number(b === chosen) - Number(a === chosen)).map(share => shareCard(/** @type {any} */ (share))))

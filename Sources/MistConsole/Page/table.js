@@ -56,7 +56,10 @@ export class VirtualTable extends HTMLElement {
     this.update(this.rows)
   }
 
-  /** Shows other rows, or more of them. @param {any[]} rows */
+  /**
+   * Shows other rows, or more of them.
+   * @param {any[]} rows
+   */
   update(rows) {
     this.rows = rows
     if (this.active >= rows.length) this.active = rows.length - 1

@@ -11,7 +11,10 @@ export const isList = type => type.endsWith('_LIST')
 /** @param {string} type */
 export const elementType = type => type === 'ASSET' ? 'ASSETID' : type.replace(/_LIST$/, '')
 
-/** The type of a field without one, from its value. @param {any} value */
+/**
+ * The type of a field without one, from its value.
+ * @param {any} value
+ */
 export function typeOf(value) {
   if (Array.isArray(value)) return value.length ? `${typeOf(value[0])}_LIST` : 'STRING_LIST'
   if (typeof value === 'bigint') return 'INT64'
@@ -41,7 +44,10 @@ export const utcDate = time => Number.isFinite(new Date(time).getTime()) ? new D
 /** @param {number} count */
 export const count = count => number.format(count)
 
-/** How long ago a time was. @param {number} time @param {number} [now] */
+/**
+ * How long ago a time was.
+ * @param {number} time @param {number} [now]
+ */
 export function ago(time, now = Date.now()) {
   const seconds = Math.round((time - now) / 1000)
   for (const [unit, length] of /** @type {[Intl.RelativeTimeFormatUnit, number][]} */ ([['year', 31_536_000], ['month', 2_592_000], ['day', 86_400], ['hour', 3600], ['minute', 60]])) {
@@ -73,14 +79,20 @@ export function base64Of(bytes) {
 /** @param {Uint8Array} bytes @param {number} [limit] */
 export const hex = (bytes, limit = bytes.length) => Array.from(bytes.subarray(0, limit), byte => byte.toString(16).padStart(2, '0')).join(' ')
 
-/** How files of a kind begin. @type {[string, number[], string?][]} */
+/**
+ * How files of a kind begin.
+ * @type {[string, number[], string?][]}
+ */
 const signatures = [
   ['PNG picture', [0x89, 0x50, 0x4e, 0x47], 'image/png'], ['JPEG picture', [0xff, 0xd8, 0xff], 'image/jpeg'], ['GIF picture', [0x47, 0x49, 0x46, 0x38], 'image/gif'],
   ['PDF document', [0x25, 0x50, 0x44, 0x46]], ['ZIP archive', [0x50, 0x4b, 3, 4]], ['gzip data', [0x1f, 0x8b]], ['SQLite database', [0x53, 0x51, 0x4c, 0x69, 0x74, 0x65]],
   ['binary property list', [0x62, 0x70, 0x6c, 0x69, 0x73, 0x74]], ['LZFSE data', [0x62, 0x76, 0x78, 0x32]], ['TIFF picture', [0x49, 0x49, 0x2a, 0]],
 ]
 
-/** What bytes probably are. @param {Uint8Array} bytes @returns {{ name: string, type?: string, text?: string }} */
+/**
+ * What bytes probably are.
+ * @param {Uint8Array} bytes @returns {{ name: string, type?: string, text?: string }}
+ */
 export function guess(bytes) {
   for (const [name, start, type] of signatures) if (start.every((byte, index) => bytes[index] === byte)) return { name, type }
   if (bytes[0] === 0x52 && bytes[8] === 0x57 && bytes[9] === 0x45) return { name: 'WebP picture', type: 'image/webp' }
@@ -97,7 +109,10 @@ export function guess(bytes) {
   return { name: 'bytes' }
 }
 
-/** The object or array that a text is in JSON. @param {string} text */
+/**
+ * The object or array that a text is in JSON.
+ * @param {string} text
+ */
 export function parsed(text) {
   if (!/^\s*[[{]/.test(text)) return undefined
   try { return JSON.parse(text) } catch { return undefined }
@@ -106,7 +121,10 @@ export function parsed(text) {
 /** @param {{ latitude: number, longitude: number }} place */
 export const place = place => `${place.latitude}, ${place.longitude}`
 
-/** One value on a line, for a cell. @param {any} value @param {string} type @returns {string} */
+/**
+ * One value on a line, for a cell.
+ * @param {any} value @param {string} type @returns {string}
+ */
 function line(value, type) {
   if (value === null || value === undefined) return ''
   switch (elementType(type)) {
@@ -125,7 +143,10 @@ export function safeBytes(text) {
   try { return bytesOf(text) } catch { return undefined }
 }
 
-/** A field on a line. @param {Field | undefined} field @param {number} [limit] Characters. */
+/**
+ * A field on a line.
+ * @param {Field | undefined} field @param {number} [limit] Characters.
+ */
 export function summary(field, limit = 160) {
   if (!field || field.value === null || field.value === undefined) return ''
   const type = field.type ?? typeOf(field.value)
@@ -168,7 +189,10 @@ export function readElement(text, type) {
   }
 }
 
-/** A value as a person would type it. @param {any} value @param {string} type Of an element. */
+/**
+ * A value as a person would type it.
+ * @param {any} value @param {string} type Of an element.
+ */
 export function writeElement(value, type) {
   if (value === null || value === undefined) return ''
   switch (type) {
@@ -180,12 +204,18 @@ export function writeElement(value, type) {
   }
 }
 
-/** Whether two values of fields are the same. @param {any} left @param {any} right */
+/**
+ * Whether two values of fields are the same.
+ * @param {any} left @param {any} right
+ */
 export function areEqual(left, right) {
   return stable(left) === stable(right)
 }
 
-/** Files and references have members that the service adds; these do not make them different. @param {any} value @returns {string} */
+/**
+ * Files and references have members that the service adds; these do not make them different.
+ * @param {any} value @returns {string}
+ */
 function stable(value) {
   if (Array.isArray(value)) return `[${value.map(stable)}]`
   if (value && typeof value === 'object') {

@@ -16,7 +16,10 @@ import { areEqual, summary } from './values.js'
 /** Where the page is, to be used later although the page may have moved on. */
 const here = () => ({ container: view.container, environment: view.environment, scope: view.scope, as: view.as })
 
-/** Announces that records changed. @param {CloudRecord[]} saved @param {CloudRecord[]} [deleted] */
+/**
+ * Announces that records changed.
+ * @param {CloudRecord[]} saved @param {CloudRecord[]} [deleted]
+ */
 export function announceWrite(saved, deleted = []) {
   document.dispatchEvent(new CustomEvent('records-written', { detail: { saved, deleted } }))
   if (session.administration) loadCounts()
@@ -39,7 +42,10 @@ export async function undoLast() {
   try { await change.undo(); say('Taken back.') } catch (error) { say(`Not taken back: ${error.message}`, { kind: 'bad', seconds: 12 }) }
 }
 
-/** Uploads what waits in fields, and returns them as a request has them. @param {Record<string, any>} fields @param {string} recordType @param {string} recordName @param {ZoneID | undefined} zone */
+/**
+ * Uploads what waits in fields, and returns them as a request has them.
+ * @param {Record<string, any>} fields @param {string} recordType @param {string} recordName @param {ZoneID | undefined} zone
+ */
 async function withFiles(fields, recordType, recordName, zone) {
   /** @type {Record<string, any>} */
   const result = {}
@@ -112,7 +118,10 @@ export async function update(base, changes) {
   }
 }
 
-/** Files that the service has cannot be written again as they are read. @param {Record<string, Field>} fields */
+/**
+ * Files that the service has cannot be written again as they are read.
+ * @param {Record<string, Field>} fields
+ */
 const withoutFiles = fields => Object.fromEntries(Object.entries(fields).filter(([, field]) => !/^ASSET/.test(field.type ?? '')))
 
 /**

@@ -139,7 +139,10 @@ async function feed() {
     await follow(false)
   }
 
-  /** Reads the pages since the last token. @param {boolean} isNew */
+  /**
+   * Reads the pages since the last token.
+   * @param {boolean} isNew
+   */
   async function follow(isNew) {
     if (isBusy) return
     isBusy = true
