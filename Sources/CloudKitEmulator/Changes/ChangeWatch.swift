@@ -35,7 +35,7 @@ package struct StoredZone: Sendable {
 ///
 /// It reads the counters that every write moves on, so writes do nothing for it, and nothing happens while nobody
 /// watches.
-package struct ChangeWatch {
+package struct ChangeWatch: Sendable {
     /// The number of record names of one change above which the others are left out.
     package static let maximumNames = 200
     /// The numbers of the databases' changes, and of the zones' writes, at the last look.

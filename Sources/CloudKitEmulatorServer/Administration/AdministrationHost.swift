@@ -75,12 +75,15 @@ struct AdministrationHost {
                 throw AdministrationFailure(.notFound, .notFound, "The administration has no such path.")
             }
             let bytes = try await body()
-            let (response, body) = try await operation.respond(
+            var (response, body) = try await operation.respond(
                 to: request,
                 body: bytes.isEmpty ? nil : HTTPBody(bytes),
                 metadata: ServerRequestMetadata(pathParameters: route.parameters),
                 context: self
             )
+            if operation.id == Operations.OpenPageSession.id, response.status == .noContent {
+                response.headerFields[.setCookie] = page?.access.cookie(for: request)
+            }
             return complete(response, body)
         } catch let error as UnreadableBody {
             throw error.underlyingError

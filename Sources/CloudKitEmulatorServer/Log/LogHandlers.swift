@@ -61,11 +61,14 @@ extension AdministrationHandlers {
         context: AdministrationHost
     ) throws -> Operations.StreamEvents.Output {
         let server = context.server
+        // The first look comes before the first event: what happens after it is told.
+        var seen = ChangeWatch()
+        _ = try seen.changes(of: server.emulator)
         let (stream, continuation) = server.events.listen()
         continuation.yield(EmulatorEvent.hello.bytes[...])
-        let watch = Task {
+        let watch = Task { [seen] in
             // A stream has no end of its own, so it ends when the server stops.
-            try? await cancelWhenGracefulShutdown { try await server.watchChanges(for: continuation) }
+            try? await cancelWhenGracefulShutdown { try await server.watchChanges(since: seen, for: continuation) }
             continuation.finish()
         }
         let forget = continuation.onTermination
@@ -84,9 +87,10 @@ extension CloudKitEmulatorServer {
     private static let looksPerSign = 75
 
     /// Sends the changes of records to one stream, until the task is cancelled.
-    fileprivate func watchChanges(for listener: EventHub.Stream.Continuation) async throws {
-        var (watch, looks) = (ChangeWatch(), 0)
+    fileprivate func watchChanges(since seen: ChangeWatch, for listener: EventHub.Stream.Continuation) async throws {
+        var (watch, looks) = (seen, 0)
         while true {
+            try await ContinuousClock().sleep(for: Self.changeInterval)
             do {
                 for change in try watch.changes(of: emulator) {
                     listener.yield(EmulatorEvent.change(.init(change)).bytes[...])
@@ -97,7 +101,6 @@ extension CloudKitEmulatorServer {
             }
             looks += 1
             if looks.isMultiple(of: Self.looksPerSign) { listener.yield(ArraySlice(":\n\n".utf8)) }
-            try await ContinuousClock().sleep(for: Self.changeInterval)
         }
     }
 }

@@ -88,6 +88,11 @@ package final class PageAccess: Sendable {
         }
     }
 
+    /// The cookie of a session, as the value of `Set-Cookie`, for a browser that has given the password.
+    func cookie(for request: HTTPRequest) -> String {
+        state.withLock { Self.cookie($0.session, for: request) }
+    }
+
     /// Makes all cookies invalid.
     package func close() {
         state.withLock { $0.session = StartSecret() }

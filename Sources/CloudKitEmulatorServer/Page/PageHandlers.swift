@@ -66,7 +66,8 @@ extension AdministrationHandlers {
         }
         let password = try input.body.json.password
         switch access.open(password: password, for: context.request, at: emulator.present) {
-        case .opened(let cookie): return .noContent(.init(headers: .init(setCookie: cookie)))
+        // ``AdministrationHost`` adds the cookie: as a parameter, its value would be percent-encoded.
+        case .opened: return .noContent(.init())
         case .wrong: throw AdministrationFailure(.unauthorized, .wrongPassword, "This is not the password.")
         case .tooMany:
             throw AdministrationFailure(
