@@ -45,7 +45,7 @@ package final class EmulatorSnapshots: Sendable {
             folder = URL(fileURLWithPath: path).deletingLastPathComponent().appendingPathComponent("snapshots").path
             isTemporary = false
         case .memory:
-            folder = FileManager.default.temporaryDirectory.path + "/mistkit-snapshots-" + emulator.identifiers.hex(16)
+            folder = FileManager.default.temporaryDirectory.path + "/mistkit-snapshots-\(UUID().uuidString)"
             isTemporary = true
         }
     }
@@ -154,7 +154,7 @@ package final class EmulatorSnapshots: Sendable {
     package func compare(_ name: String, with other: String?) throws -> SnapshotComparison {
         let earlier = try existingPath(of: name)
         if let other { return try SnapshotComparison(from: earlier, to: existingPath(of: other), emulator) }
-        let present = "\(folder)/.present-\(emulator.identifiers.hex(8))"
+        let present = "\(folder)/.present-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: present) }
         try copyData(to: present)
         return try SnapshotComparison(from: earlier, to: present, emulator)
@@ -177,7 +177,7 @@ package final class EmulatorSnapshots: Sendable {
 
     /// Writes a file under another name, which it loses when it is complete.
     private func atomically(_ path: String, _ write: (_ draft: String) throws -> Void) throws {
-        let draft = "\(folder)/.draft-\(emulator.identifiers.hex(8))"
+        let draft = "\(folder)/.draft-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: draft) }
         try write(draft)
         try FileManager.default.moveItem(atPath: draft, toPath: path)
