@@ -29,7 +29,8 @@ struct MistKitCommand: AsyncParsableCommand {
             DemoCommand.self, RecordsCommand.self, ZonesCommand.self, AssetsCommand.self, SharesCommand.self,
             SubscriptionsCommand.self, UsersCommand.self, SchemaCommand.self, MirrorCommand.self, StoreCommand.self,
             WatchCommand.self, ConsoleCommand.self,
-            AuthCommand.self, EmulatorCommand.self, FaultsCommand.self, InitCommand.self, DoctorCommand.self,
+            AuthCommand.self, EmulatorCommand.self, FaultsCommand.self, SnapshotsCommand.self, InitCommand.self,
+            DoctorCommand.self,
             OpenCommand.self, CompletionsCommand.self, ManualCommand.self,
         ]
     )

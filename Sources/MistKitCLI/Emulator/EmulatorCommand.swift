@@ -32,6 +32,9 @@ struct EmulatorCommand: AsyncParsableCommand {
             While it runs, `mistkit schema`, `mistkit users create`, `mistkit auth sign-in --user` and `mistkit faults` with the same data \
             folder reach it through its administration, with a secret that is new at each start and in a file that only you can read.
 
+            The address of the console opens a page that shows what is in the emulator: records, schema, requests, faults and snapshots. \
+            It has a secret of this start, and other pages of the browser cannot use the console.
+
             Web pages of this machine, such as http://localhost:3000, may use the emulator. Pages of other origins may not, unless \
             --allow-origin names them. The sign-in page lists the users to a person who gives the sign-in code, which the emulator prints.
 
