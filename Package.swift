@@ -468,6 +468,13 @@ let package = Package(
                 ]
             ),
             (
+                "MistConsole",
+                [
+                    "CloudKitEmulator", "CloudKitEmulatorServer", "CloudKitModel", "MistKit", "MistTesting",
+                    "OpenAPISwiftAsyncHTTPClient", "OpenAPISwiftRuntime", "StreamingJSON",
+                ]
+            ),
+            (
                 "CloudKitContract",
                 [
                     "CloudKitEmulator", "CloudKitModel", "CloudKitRuleIDs", "CloudKitSchema", "MistTesting",
@@ -600,6 +607,16 @@ let package = Package(
                 name: "QueueSimulations",
                 dependencies: ["MutationQueueSimulation"],
                 path: "Fuzz/QueueSimulations"
+            ),
+            // What the log of requests costs when nobody looks, in one run with an emulator that has none.
+            .executableTarget(
+                name: "RequestLogBenchmark",
+                dependencies: [
+                    "CloudKitEmulator", "CloudKitEmulatorServer", "CloudKitModel", "OpenAPISwiftRuntime",
+                    .product(name: "HTTPTypes", package: "swift-http-types"),
+                    .product(name: "Logging", package: "swift-log"),
+                ],
+                path: "Benchmarks/RequestLog"
             ),
             // Random numbers that a seed repeats, and the folder of test data.
             .target(

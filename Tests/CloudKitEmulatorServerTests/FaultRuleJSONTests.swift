@@ -27,6 +27,8 @@ struct FaultRuleJSONTests {
         FaultRule(.slowReply(chunkSize: 3, pause: .seconds(2))),
         FaultRule(.delay(.seconds(2))),
         FaultRule(.clockSkew(seconds: -60)),
+        FaultRule(.loseReply, by: .nobody, probability: 0.25, seed: 7),
+        FaultRule(.loseReply, by: .user("_1"), probability: 0),
     ]
 
     @Test(arguments: rules.indices)
@@ -37,6 +39,7 @@ struct FaultRuleJSONTests {
         let read = try #require(try FaultRule.rules(from: values).first)
         #expect(read.fault.description == rule.fault.description)
         #expect(read.endpoint == rule.endpoint && read.database == rule.database && read.calls == rule.calls)
+        #expect(read.identity == rule.identity && read.probability == rule.probability && read.seed == rule.seed)
         #expect(read.json == rule.json)
     }
 

@@ -10,4 +10,11 @@ extension RequestContext {
     func modify(_ operations: [RecordOperation]) throws -> [RecordResult] {
         try modifyRecords(.init(operations: operations)).records?.map(\.result) ?? []
     }
+
+    /// Makes a device of the caller, which receives pushes.
+    ///
+    /// - Returns: The token of the device.
+    func createDevice() throws -> String {
+        try createDeviceToken(.init(apnsEnvironment: "development", clientId: nil)).apnsToken ?? ""
+    }
 }

@@ -65,7 +65,10 @@ struct AdministrationTests {
     // MARK: Access
 
     @Test func nothingIsAnsweredWithoutTheSecret() async throws {
-        let operations = try AdministrationHost.operations().map { ($0.method, $0.path) }
+        // These say nothing that is private, as the document says.
+        let open = [Operations.CheckHealth.id, Operations.CheckPageSession.id, Operations.OpenPageSession.id]
+        let operations = try AdministrationHost.operations().filter { !open.contains($0.id) }
+            .map { ($0.method, $0.path) }
         let others: [(HTTPRequest.Method, String)] = [
             (.get, "/_emulator"), (.get, "/_emulator/"), (.get, "/_emulator/nonsense"), (.options, "/_emulator/start"),
             (.put, "/_emulator/start"), (.get, "/_emulator?x=\(secret)"),
