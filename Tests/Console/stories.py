@@ -443,9 +443,9 @@ class Stories:
         b.sees("Everything works")
         # The log has all three.
         self.show("requests")
-        b.sees("429")
-        b.sees("fault:", where=".badge")
         b.choose("Status", "fault")
+        b.sees("fault:", where=".badge")
+        b.sees("429")
         b.wait("the two", lambda: b.run("return document.querySelectorAll('virtual-table .row:not([hidden])').length") == 2)
         b.shot("requests")
         self.show("requests", tab="charts")
