@@ -130,6 +130,14 @@ onView((now, old) => {
   if (shown?.update?.(now, old)) main.dataset.shown = location.hash
   else open()
 })
+// On a narrow screen the sections cover the page.
+side.addEventListener('keydown', event => {
+  if (event.key !== 'Escape' || !side.classList.contains('open')) return
+  side.classList.remove('open')
+  const opener = /** @type {any} */ (top.querySelector('.menu-button'))
+  opener?.setAttribute('aria-expanded', 'false')
+  opener?.focus()
+})
 let pending = 0
 onSession(() => { pending ||= requestAnimationFrame(() => { pending = 0; drawTop(); drawSide() }) })
 

@@ -53,8 +53,9 @@ async function overview() {
   try {
     const { types } = await schema()
     const shown = types.filter(type => type.name !== 'Users' || countOf('Users'))
-    fill(place, !shown.length
-      ? h('div', { class: 'empty' }, icon('records'), h('h2', null, 'No record types yet'), h('p', null, session.administration ? 'The first record that a client saves makes its type. Or make one here, or import a schema.' : 'A service does not tell which types there are. Name one, or look at the changes of a zone.'),
+    fill(place, !shown.length && view.environment === 'production' && session.administration
+      ? h('div', { class: 'empty' }, icon('records'), h('h2', null, 'Production has no record types yet'), h('p', null, 'It has those that were deployed from development.'), button('Compare and deploy', () => show({ section: 'schema' }), { icon: 'upload', kind: 'named' }))
+      : !shown.length ? h('div', { class: 'empty' }, icon('records'), h('h2', null, 'No record types yet'), h('p', null, session.administration ? 'The first record that a client saves makes its type. Or make one here, or import a schema.' : 'A service does not tell which types there are. Name one, or look at the changes of a zone.'),
         h('pre', { class: 'code' }, `mistkit records create --type Note --field title=Hello --database ${view.scope}`), !session.administration && typeForm())
       : h('div', { class: 'card' }, h('table', { class: 'plain-table' }, h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Record type'), h('th', { scope: 'col' }, 'Fields'), h('th', { scope: 'col', class: 'number' }, 'Records'))),
         h('tbody', null, shown.map(type => h('tr', null, h('td', null, h('a', { href: addressOf({ section: 'records', item: type.name }) }, type.name)), h('td', { class: 'note' }, ownFields(type).map(field => field.name).join(', ') || 'none'), h('td', { class: 'number' }, countOf(type.name) === undefined ? '' : count(countOf(type.name) ?? 0))))))),
