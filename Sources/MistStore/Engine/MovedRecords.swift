@@ -15,15 +15,13 @@ struct MovedRecords: EngineProcedure {
     // MARK: Rows that were moved here
 
     /// The version that the service has of a moved row in its former zone; `nil` for a row that was not moved, or whose
-    /// old records are being deleted.
+    /// old records are being deleted. A copy of unknown outcome is one only where the service has no other version.
     func former(of row: LocalRow, _ table: RecordTable) throws -> KnownVersion? {
         guard try transaction.hasMoves else { return nil }
-        for entry in try moves.entries(of: row.id, table.id) {
-            if let known = try knownVersions.fetch(named: entry.name, in: entry.zone), known.row == row.id {
-                return known
-            }
-        }
-        return nil
+        let versions = try moves.entries(of: row.id, table.id)
+            .compactMap { try knownVersions.fetch(named: $0.name, in: $0.zone) }
+            .filter { $0.row == row.id }
+        return versions.first { $0.tag != nil } ?? versions.first
     }
 
     /// Where a row comes from whose copy is to be sent; `nil` for a row that was not moved.

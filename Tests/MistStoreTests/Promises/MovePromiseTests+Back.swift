@@ -230,4 +230,28 @@ extension MovePromiseTests {
         #expect(try laptop.recordsByZone() == phone.recordsByZone())
         #expect(try scenario.serviceRecords().count == laptop.records().count)
     }
+
+    @Test("11, F5. A record that moves on from a copy of unknown outcome keeps the times of its fields")
+    func copiesOfUnknownOutcomeMoveOn() throws {
+        let (scenario, phone, laptop) = try devices(and: "z")
+        try phone.move("a", below: "y")
+        // The copies are in the zone of y, and the old records stay.
+        try phone.sync { $0.line.contains("delete") ? .lostRequest : .answered }
+        try laptop.sync()
+        scenario.clock.advance(by: 60)
+        try laptop.run("UPDATE Folder SET title = 'tax' WHERE _recordName = 'a'")
+        scenario.clock.advance(by: 60)
+        try phone.move("a", below: "z")
+        try phone.sync { $0.line.contains("create") ? .lostReply : .answered }
+        try phone.moveToRoot("a")
+        for _ in 0..<4 {
+            scenario.clock.advance(by: 60)
+            try scenario.synchronise()
+        }
+        for device in [phone, laptop] {
+            #expect(try device.recordsByZone() == ["a b", "x", "y", "z"])
+            #expect(try device.records().contains("Folder a opened=0 title=tax"))
+            #expect(try device.recovery() == [])
+        }
+    }
 }
