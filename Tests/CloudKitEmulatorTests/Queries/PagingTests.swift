@@ -145,4 +145,11 @@ struct PagingTests {
             try world.asAnn().queryRecords(sorted, zoneID: other, zoneWide: true).records.map(\.itemID) == ["c"]
         )
     }
+
+    @Test func zoneWideFindsNothingWhereNothingIsShared() throws {
+        let world = try World()
+        try world.modify([.note(.create, "a", ["n": 3])], zoneID: World.notes)
+        let query = RecordQuery(recordType: "Note", filters: [QueryFilter("n", .equals, 3)], sorts: [QuerySort("n")])
+        #expect(try world.asBen(in: .shared).queryRecords(query, zoneWide: true).records.isEmpty)
+    }
 }
