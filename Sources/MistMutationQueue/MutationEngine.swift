@@ -158,8 +158,9 @@ package struct MutationEngine<Mutation: Codable & Sendable>: Sendable {
         _ db: Database,
         at now: MachineTime
     ) throws {
+        let mutations = Mutations(db: db, queue: queue)
         // Where another process has sent it meanwhile, its answer counts.
-        guard attempt.epoch == epoch, let row = try Mutations(db: db, queue: queue).row(attempt.number),
+        guard attempt.epoch == epoch, let row = try mutations.row(attempt.number),
             row.progress.state == .sending, row.epoch == epoch
         else {
             step.outcomes.append(.late)
@@ -172,8 +173,8 @@ package struct MutationEngine<Mutation: Codable & Sendable>: Sendable {
                     try effects.apply(db)
                     for (local, service) in effects.adoptions { try adopt(local.rawValue, service, db, at: now) }
                     // The entity may be another one now.
-                    let row = try Mutations(db: db, queue: queue).row(attempt.number) ?? row
-                    try apply(.succeeded, to: row, epoch: nil, db, at: now)
+                    let adopted = effects.adoptions.isEmpty ? nil : try mutations.row(attempt.number)
+                    try apply(.succeeded, to: adopted ?? row, epoch: nil, db, at: now)
                     return .commit
                 }
                 step.outcomes.append(.sent)
@@ -207,8 +208,7 @@ package struct MutationEngine<Mutation: Codable & Sendable>: Sendable {
         _ db: Database,
         at now: MachineTime
     ) throws {
-        for row in try Mutations(db: db, queue: queue).beingSent()
-        where row.epoch != epoch || !underWay.contains(row.number) {
+        for row in try Mutations(db: db, queue: queue).beingSent(besides: underWay, in: epoch) {
             try apply(.processEnded, to: row, &step, db, at: now)
         }
     }
@@ -271,15 +271,18 @@ package struct MutationEngine<Mutation: Codable & Sendable>: Sendable {
 
     // MARK: Waiting
 
+    /// How far the clock goes before the file is told, in milliseconds. A write in each step would take longer.
+    private static var clockStep: Int64 { 1000 }
+
     /// Where the clock was set back, times in the file are too far in the future, and waiting for them could take
     /// years.
     private func checkClock(_ db: Database, at now: MachineTime) throws {
         let queues = Queues(db: db)
-        let latest = try queues.clock(of: queue) ?? now
+        guard let latest = try queues.clock(of: queue) else { return try queues.setClock(of: queue, to: now) }
         if ClockCheck.isSetBack(from: latest, to: now) {
             try Mutations(db: db, queue: queue).endWaits(at: now)
             if let pause = try queues.pause(of: queue), pause.until != nil { try queues.setPause(nil, of: queue) }
-        } else if now <= latest {
+        } else if now - latest < Self.clockStep {
             return
         }
         try queues.setClock(of: queue, to: now)

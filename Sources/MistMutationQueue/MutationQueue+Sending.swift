@@ -263,7 +263,7 @@ extension MutationEngine {
         let queues = Queues(db: db)
         let mutations = Mutations(db: db, queue: queue)
         if try queues.clock(of: queue).map({ ClockCheck.isSetBack(from: $0, to: now) }) ?? false { return true }
-        if !lease.isHeld, try !mutations.beingSent().isEmpty { return true }
+        if !lease.isHeld, try mutations.areBeingSent { return true }
         if let pause = try queues.pause(of: queue), !pause.isOver(at: now) { return false }
         if try !mutations.unreadable(before: configuration.version).isEmpty { return true }
         return try mutations.earliestAttempt().map { $0 <= now } ?? false

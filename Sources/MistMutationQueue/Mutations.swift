@@ -53,6 +53,11 @@ struct Mutations: OwnedTables {
         CREATE INDEX IF NOT EXISTS mist_discarded_time ON mist_discarded (discarded_at)
         """
 
+    /// The columns of a row, in the order in which ``mutation(_:)`` reads them: finding each by its name takes longer.
+    private static let columns = """
+        number, queue, id, entity, version, json, created, is_ready, epoch, state, attempts, attempt_limit, next_attempt, \
+        is_sent, error, is_reported
+        """
     private static let waiting = "state = \(MutationState.waiting.number)"
     private static let notWaiting = "state <> \(MutationState.waiting.number)"
     private static let sending = "state = \(MutationState.sending.number)"
@@ -109,12 +114,12 @@ struct Mutations: OwnedTables {
     // MARK: Finding
 
     func row(_ number: MutationNumber) throws -> MutationRow? {
-        try db.row("SELECT * FROM mist_mutation WHERE number = ?", [number]).map(Self.mutation)
+        try db.row("SELECT \(Self.columns) FROM mist_mutation WHERE number = ?", [number]).map(Self.mutation)
     }
 
     /// The mutation of this queue with an identifier.
     func row(_ id: MutationID) throws -> MutationRow? {
-        try db.row("SELECT * FROM mist_mutation WHERE id = ? AND queue = ?", [id.rawValue, queue]).map(Self.mutation)
+        try db.row("SELECT \(Self.columns) FROM mist_mutation WHERE id = ? AND queue = ?", [id.rawValue, queue]).map(Self.mutation)
     }
 
     /// The number of a mutation of any queue of the file.
@@ -125,7 +130,7 @@ struct Mutations: OwnedTables {
     /// The last mutation of an entity.
     func last(of entity: String) throws -> MutationRow? {
         try db.row(
-            "SELECT * FROM mist_mutation WHERE queue = ? AND entity = ? ORDER BY number DESC LIMIT 1",
+            "SELECT \(Self.columns) FROM mist_mutation WHERE queue = ? AND entity = ? ORDER BY number DESC LIMIT 1",
             [queue, entity]
         ).map(Self.mutation)
     }
@@ -149,7 +154,7 @@ struct Mutations: OwnedTables {
             if state != .waiting { arguments += [state.number] }
         }
         return try db.rows(
-            "SELECT * FROM mist_mutation WHERE \(condition) ORDER BY number LIMIT ?",
+            "SELECT \(Self.columns) FROM mist_mutation WHERE \(condition) ORDER BY number LIMIT ?",
             arguments + [limit]
         ).map(Self.mutation)
     }
@@ -158,7 +163,7 @@ struct Mutations: OwnedTables {
     func due(at now: MachineTime, limit: Int) throws -> [MutationRow] {
         try db.rows(
             """
-            SELECT * FROM mist_mutation WHERE queue = ? AND \(Self.waiting) AND is_ready = 1 AND next_attempt <= ?
+            SELECT \(Self.columns) FROM mist_mutation WHERE queue = ? AND \(Self.waiting) AND is_ready = 1 AND next_attempt <= ?
             ORDER BY next_attempt, number LIMIT ?
             """,
             [queue, now, limit]
@@ -174,18 +179,32 @@ struct Mutations: OwnedTables {
         )
     }
 
-    /// Mutations that are being sent.
-    func beingSent() throws -> [MutationRow] {
+    /// Whether mutations are being sent.
+    var areBeingSent: Bool {
+        get throws {
+            try db.value(
+                "SELECT EXISTS (SELECT 1 FROM mist_mutation WHERE queue = ? AND \(Self.notWaiting) AND state = ?)",
+                [queue, MutationState.sending.number],
+                as: Bool.self
+            ) ?? false
+        }
+    }
+
+    /// Mutations that are being sent, and not by one of the attempts that are under way in an epoch of the lease.
+    func beingSent(besides underWay: [MutationNumber], in epoch: Int64) throws -> [MutationRow] {
         try db.rows(
-            "SELECT * FROM mist_mutation WHERE queue = ? AND \(Self.notWaiting) AND state = ?",
+            "SELECT number, epoch FROM mist_mutation WHERE queue = ? AND \(Self.notWaiting) AND state = ?",
             [queue, MutationState.sending.number]
-        ).map(Self.mutation)
+        ).compactMap { sent in
+            let number: MutationNumber = sent[0]
+            return sent[1] == epoch && underWay.contains(number) ? nil : try row(number)
+        }
     }
 
     /// Mutations that an earlier version of the program could not read. Their column `epoch` has that version.
     func unreadable(before version: Int) throws -> [MutationRow] {
         try db.rows(
-            "SELECT * FROM mist_mutation WHERE queue = ? AND \(Self.notWaiting) AND state = ? AND epoch < ?",
+            "SELECT \(Self.columns) FROM mist_mutation WHERE queue = ? AND \(Self.notWaiting) AND state = ? AND epoch < ?",
             [queue, MutationState.unreadable.number, version]
         ).map(Self.mutation)
     }
@@ -194,7 +213,7 @@ struct Mutations: OwnedTables {
     func unreported(limit: Int) throws -> [MutationRow] {
         try db.rows(
             """
-            SELECT * FROM mist_mutation
+            SELECT \(Self.columns) FROM mist_mutation
             WHERE queue = ? AND \(Self.notWaiting) AND state <> ? AND is_reported = 0 ORDER BY number LIMIT ?
             """,
             [queue, MutationState.sending.number, limit]
@@ -232,24 +251,24 @@ struct Mutations: OwnedTables {
 
     private static func mutation(_ row: Row) -> MutationRow {
         MutationRow(
-            number: row["number"],
-            queue: row["queue"],
-            id: MutationID(rawValue: row["id"]),
-            entity: row["entity"],
-            version: row["version"],
-            json: row["json"],
-            created: row["created"],
-            isReady: row["is_ready"],
-            epoch: row["epoch"],
+            number: row[0],
+            queue: row[1],
+            id: MutationID(rawValue: row[2]),
+            entity: row[3],
+            version: row[4],
+            json: row[5],
+            created: row[6],
+            isReady: row[7],
+            epoch: row[8],
             progress: MutationProgress(
                 // A state of another version of the library is not sent.
-                state: MutationState(number: row["state"]) ?? .unreadable,
-                attempts: row["attempts"],
-                limit: row["attempt_limit"],
-                nextAttempt: row["next_attempt"],
-                hasBeenSent: row["is_sent"],
-                error: row["error"],
-                isReported: row["is_reported"]
+                state: MutationState(number: row[9]) ?? .unreadable,
+                attempts: row[10],
+                limit: row[11],
+                nextAttempt: row[12],
+                hasBeenSent: row[13],
+                error: row[14],
+                isReported: row[15]
             )
         )
     }
