@@ -586,7 +586,7 @@ class Stories:
         b = self.browser
         self.show("records/Line", container="iCloud.com.example.many", zone="Many", sort="n")
         b.wait("lines", lambda: len(self.rows()) > 0)
-        self.assertEqual(self.count(), f"{MANY:,}")
+        b.wait("the count", lambda: self.count() == f"{MANY:,}")
         b.use("Load all")
         b.wait("the end", lambda: f"{MANY:,} shown" in b.run("return document.querySelector('.table-end').innerText"), 90)
         # From the first row to the last one, without a task that makes the page wait for 50 ms.

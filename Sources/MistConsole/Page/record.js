@@ -138,7 +138,7 @@ function fieldView(name, field, changed) {
  * @param {{ close: () => void, move: (by: number) => void }} hooks
  */
 export function recordPanel(hooks) {
-  const element = h('aside', { class: 'panel', 'aria-label': 'Record' })
+  const element = h('aside', { class: 'panel', 'aria-label': 'Record', onkeydown: event => { if (event.key === 'Escape' && !isEditing) hooks.close() } })
   /** @type {CloudRecord | undefined} */
   let current
   let isEditing = false

@@ -217,7 +217,9 @@ export async function recordsSection() {
   /** @type {{ key: string, total: number } | undefined} */
   let counted
 
-  const total = () => isDone ? rows.length - gone.size : counted?.key === JSON.stringify([view.filter, view.zone, view.scope]) ? counted.total : view.filter.length ? undefined : countOf(recordType)
+  const total = () => isDone ? rows.length - gone.size : counted?.key === JSON.stringify([view.filter, view.zone, view.scope]) ? counted.total : view.filter.length ? undefined : atLeast(countOf(recordType))
+  // A count that is older than the rows is no count.
+  const atLeast = number => number !== undefined && number >= rows.length ? number : undefined
 
   function drawState() {
     const known = total()
@@ -382,6 +384,7 @@ export async function recordsSection() {
     drawState()
     table.redraw()
   }
+  whileShown('session', element, drawState)
   whileShown('restored', element, () => { forgetSchemas(); readFields().then(() => { configure(); reload() }) })
   whileShown('schema', element, () => { forgetSchemas(); readFields().then(() => { configure(); bar.draw(); if (failure) { failure = undefined; reload() } }) })
 

@@ -63,7 +63,7 @@ export async function requestsSection() {
     && (!option('by') || (request.identity ?? '') === option('by'))
 
   const table = new VirtualTable(), bar = h('div', { class: 'filter-bar', role: 'group', 'aria-label': 'Filters' }), number = h('span', { class: 'badge' }), charts = h('div', { class: 'charts', tabindex: 0, role: 'group', 'aria-label': 'Charts' }), end = h('div', { class: 'table-end' })
-  const panel = h('aside', { class: 'panel', 'aria-label': 'Request' })
+  const panel = h('aside', { class: 'panel', 'aria-label': 'Request', onkeydown: event => { if (event.key === 'Escape') close() } })
   const pause = button('Pause', () => { isPaused = !isPaused; pause.setAttribute('aria-pressed', String(isPaused)); if (!isPaused) { all.unshift(...missed.splice(0).reverse()); draw() } }, { icon: 'pause', 'aria-pressed': 'false' })
   const toggle = button('Charts', () => show({ tab: view.tab === 'charts' ? '' : 'charts' }, true), { icon: 'requests' })
   const list = h('div', { class: 'list' }, h('div', { class: 'section-head' }, h('h1', null, 'Requests'), number, h('span', { class: 'space' }), toggle, pause), bar, charts, table, end)
@@ -128,11 +128,13 @@ export async function requestsSection() {
       barChart('Errors by endpoint', [...errors].map(([name, error]) => ({ name, ...error })).filter(bar => bar.value).sort((a, b) => b.value - a.value).slice(0, 6)))
   }
 
+  function close() { show({ record: '' }); table.focus() }
+
   async function drawPanel() {
     element.classList.toggle('open', Boolean(view.record))
     if (!view.record) { panel.remove(); return }
     element.append(panel)
-    const wanted = view.record, close = () => { show({ record: '' }); table.focus() }
+    const wanted = view.record
     const head = summary => h('header', null, h('div', { class: 'titles' }, h('h1', null, summary ? `${summary.method} ${endpointOf(summary)}` : `Request ${wanted}`), summary && h('span', { class: 'note' }, `#${summary.number} · ${utcDate(summary.timestamp)}`)), button('Close the request', close, { icon: 'close', quiet: true }))
     try {
       const logged = await administration.request(wanted)

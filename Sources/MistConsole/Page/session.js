@@ -2,6 +2,7 @@
 
 import { administration } from './administration.js'
 import { fallback, view, show } from './address.js'
+import { events } from './events.js'
 import { readSchema } from './schema-text.js'
 import { call, defaults } from './service.js'
 
@@ -46,7 +47,10 @@ const observers = []
  * @param {() => void} observe
  */
 export const onSession = observe => void observers.push(observe)
-const announce = () => observers.forEach(observe => observe())
+function announce() {
+  observers.forEach(observe => observe())
+  events.dispatchEvent(new CustomEvent('session'))
+}
 
 export async function begin() {
   Object.assign(session, await administration.page())
