@@ -12,6 +12,14 @@ extension CompletionKind {
     /// A database of a container.
     static let database = CompletionKind.list(DatabaseScope.allCases.map(\.rawValue))
 
+    /// A snapshot in the data folder.
+    static let snapshot = CompletionKind.custom { _, _, _ in
+        let settings = try? Settings.read(flags: ConnectionOptions.parse([]))
+        let folder = (settings?.emulatorFolder ?? EmbeddedEmulator.defaultFolder) + "/snapshots"
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return files.filter { $0.hasSuffix(".sqlite") && !$0.hasPrefix(".") }.map { String($0.dropLast(7)) }.sorted()
+    }
+
     /// A profile of the configuration files.
     static let profile = CompletionKind.custom { _, _, _ in
         Set(((try? SettingsFile.withProfiles()) ?? []).flatMap { $0.profiles.keys }).sorted()

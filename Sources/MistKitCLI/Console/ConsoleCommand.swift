@@ -168,7 +168,7 @@ extension ConsoleProxy {
                 transport: CloudKitService.defaultTransport
             ),
             access: access,
-            // An emulator's production is nobody's data.
+            // An emulator's production has only test data.
             readOnly: start == nil || readOnly.contains(.development) ? readOnly : [],
             version: MistKitCommand.version
         )

@@ -13,7 +13,7 @@ struct ConsolePageOptions: ParsableArguments {
         help: ArgumentHelp(
             "A password that the console asks for. Other machines can use the console only with one.",
             discussion: "Without the option, that of MISTKIT_CONSOLE_PASSWORD.",
-            valueName: "password"
+            valueName: "text"
         )
     )
     var consolePassword: String?

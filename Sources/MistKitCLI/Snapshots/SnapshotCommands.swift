@@ -83,7 +83,7 @@ struct RestoreSnapshotCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The name of the snapshot.")
+    @Argument(help: "The name of the snapshot.", completion: .snapshot)
     var name: String
 
     @OptionGroup var confirmation: ConfirmationOptions
@@ -110,10 +110,10 @@ struct CompareSnapshotCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The name of the earlier snapshot.")
+    @Argument(help: "The name of the earlier snapshot.", completion: .snapshot)
     var name: String
 
-    @Argument(help: "The name of the later snapshot; the present state without it.")
+    @Argument(help: "The name of the later snapshot; the present state without it.", completion: .snapshot)
     var other: String?
 
     @OptionGroup var output: OutputOptions
@@ -148,7 +148,7 @@ struct DeleteSnapshotCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The name of the snapshot.")
+    @Argument(help: "The name of the snapshot.", completion: .snapshot)
     var name: String
 
     @OptionGroup var connection: ConnectionOptions
@@ -173,7 +173,7 @@ struct ExportSnapshotCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The name of the snapshot.")
+    @Argument(help: "The name of the snapshot.", completion: .snapshot)
     var name: String
 
     @Argument(help: "The file.", completion: .anyFile)

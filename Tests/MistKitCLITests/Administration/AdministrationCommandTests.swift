@@ -75,10 +75,10 @@ struct AdministrationCommandTests {
             outcome.output == """
                 No faults.
                 refused
-                fault,options,on,database,calls,matched\r
-                refuse,"code ACCESS_DENIED, reason A fault rule of the emulator refused this request, status 403",zones/list,,all,1\r
-                fault,options,on,database,calls,matched\r
-                hang,seconds 1.5,every request,,first 1,0\r
+                fault,options,on,database,by,calls,matched,fired\r
+                refuse,"code ACCESS_DENIED, reason A fault rule of the emulator refused this request, status 403",zones/list,,,all,1,1\r
+                fault,options,on,database,by,calls,matched,fired\r
+                hang,seconds 1.5,every request,,,first 1,0,0\r
                 status 65
                 No faults.
                 listed

@@ -1,3 +1,4 @@
+import CloudKitEmulatorServer
 import Foundation
 import Testing
 
@@ -22,6 +23,19 @@ struct EmulatorGreetingTests {
         #expect(text.contains("export MISTKIT_WEB_AUTH_TOKEN='w+t'\n"))
         #expect(text.contains("mistkit auth keygen > key.pub && mistkit emulator --public-key key.pub"))
         #expect(!text.contains("MISTKIT_KEY_ID"))
+    }
+
+    @Test func theConsoleIsShownWithItsSecretUnlessItNeedsAPassword() throws {
+        var greeting = greeting
+        let address = try #require(URL(string: "http://0.0.0.0:8181"))
+        #expect(!greeting.text(at: address).contains("  console "))
+        let access = PageAccess()
+        greeting.page = access
+        let secret = access.secret.revealDigits()
+        #expect(greeting.text(at: address).contains("  console     http://127.0.0.1:8181/?secret=\(secret)\n"))
+        greeting.page = PageAccess(password: "open sesame")
+        let text = greeting.text(at: address)
+        #expect(text.contains("  console     http://127.0.0.1:8181/\n") && !text.contains("open sesame"))
     }
 
     @Test func theSignInCodeIsShownToTheDeveloperOnly() {

@@ -42,7 +42,10 @@ struct FaultFileTests {
         ("[1]", "Rule 1 of faults.json is no object."),
         (#"[{"fault":"loseReply"},{}]"#, "Rule 2 of faults.json has no \"fault\"."),
         (#"[{"fault":"trottle"}]"#, "Rule 1 of faults.json has no known fault: \"trottle\"."),
-        (#"[{"fault":"loseReply","oon":"x"}]"#, "has the key \"oon\"; a rule of loseReply has fault, on, in, calls."),
+        (
+            #"[{"fault":"loseReply","oon":"x"}]"#,
+            "has the key \"oon\"; a rule of loseReply has fault, on, in, by, calls, probability, seed."
+        ),
         (#"[{"fault":"refuse"}]"#, "has no \"code\", such as INTERNAL_ERROR."),
         (#"[{"fault":"refuse","code":"A","status":200}]"#, "which is not a whole number from 400 to 599."),
         (#"[{"fault":"loseReply","in":"own"}]"#, "has the database \"own\"; there are public, private and shared."),
