@@ -608,7 +608,7 @@ let package = Package(
                 dependencies: ["MutationQueueSimulation"],
                 path: "Fuzz/QueueSimulations"
             ),
-            // What the log of requests costs when nobody looks, in one run with an emulator that has none.
+            // What the log of requests costs when no one looks, in one run with an emulator that has none.
             .executableTarget(
                 name: "RequestLogBenchmark",
                 dependencies: [

@@ -5,7 +5,7 @@ import HTTPTypes
 import Logging
 import OpenAPISwiftRuntime
 
-/// What the log of requests costs when nobody looks: the same requests to an emulator with the log and to one without,
+/// What the log of requests costs when no one looks: the same requests to an emulator with the log and to one without,
 /// in turns, in this process.
 ///
 /// `swift run -c release RequestLogBenchmark` prints a line for each kind of request: the medians of the rounds, and by

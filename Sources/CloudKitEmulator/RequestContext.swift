@@ -50,7 +50,7 @@ package struct RequestContext: Sendable {
     package var itemFault: ItemFault?
     /// Records that are not delivered: they have an error in place of their fields.
     package var deliveryFault: ItemFault?
-    /// Where failures of single items are noted; `nil` where nobody asks for them.
+    /// Where failures of single items are noted; `nil` where they are not asked for.
     package var refusals: RefusalNotes?
 
     init(_ emulator: CloudKitEmulator, _ database: DatabaseAddress, _ caller: Caller) {

@@ -288,7 +288,7 @@ package struct ConsoleProxy: Sendable {
                 throw ConsoleProblem(
                     .unauthorized,
                     .unauthorized,
-                    "There is nobody '\(value.prefix(255))' to act as."
+                    "There is no identity '\(value.prefix(255))' to act as."
                 )
             }
             forwarded.headerFields[.actAs] = value

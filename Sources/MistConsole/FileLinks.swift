@@ -2,7 +2,7 @@ import Synchronization
 
 /// Addresses of the proxy that stand for addresses of files at the service.
 ///
-/// An address of a file is a credential: whoever has it can fetch the file. So it stays in the process. The page gets a
+/// An address of a file is a credential: everyone who has it can fetch the file. So it stays in the process. The page gets a
 /// number of 128 random bits in its place, which is the same for the same address, so that a picture is not fetched
 /// twice.
 final class FileLinks: Sendable {
@@ -14,7 +14,7 @@ final class FileLinks: Sendable {
 
     /// How many addresses are kept. Then the oldest half is forgotten.
     private static let capacity = 20_000
-    /// What the service writes in the place of the file's name.
+    /// What the service writes instead of the file's name.
     private static let nameMark = "${f}"
     private let state = Mutex(State())
 

@@ -160,13 +160,13 @@ struct ConsoleProxyTests {
             #expect(found.json["records"]?[0]?["fields"]?["title"]?["value"]?.stringValue == "Milk")
             let server = try await browser.ask("records/modify", in: "public", as: "server", Self.create)
             #expect(server.json["records"]?[0]?["recordChangeTag"]?.stringValue != nil, "\(server.text)")
-            let nobody = try await browser.ask(
+            let anonymous = try await browser.ask(
                 "records/query",
                 in: "public",
                 as: "nobody",
                 #"{"query":{"recordType":"Note"}}"#
             )
-            #expect(nobody.json["records"]?.arrayValue?.count == 1)
+            #expect(anonymous.json["records"]?.arrayValue?.count == 1)
             // Zones, changes, subscriptions.
             for endpoint in ["zones/list", "changes/database", "subscriptions/list"] {
                 #expect(try await browser.ask(endpoint).status == 200, "\(endpoint)")

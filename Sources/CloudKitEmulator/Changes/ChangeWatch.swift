@@ -33,7 +33,7 @@ package struct StoredZone: Sendable {
 
 /// Finds what changed since it last looked, also through other processes that use the same file.
 ///
-/// It reads the counters that every write moves on, so writes do nothing for it, and nothing happens while nobody
+/// It reads the counters that every write moves on, so writes do nothing for it, and nothing happens while no one
 /// watches.
 package struct ChangeWatch: Sendable {
     /// The number of record names of one change above which the others are left out.

@@ -51,6 +51,7 @@ extension EmulatorError {
     ///   - operation: `READ`, `CREATE` or `WRITE`.
     ///   - type: The record type; `nil` where it is not known.
     ///   - user: The caller; `nil` for an anonymous one, who may write nothing whatever the grants.
+    /// - Returns: The failure.
     static func ungranted(_ operation: String, on type: String?, to user: String?) -> EmulatorError {
         let error = denied(operation)
         let role = user == nil ? "_world" : "_icloud"

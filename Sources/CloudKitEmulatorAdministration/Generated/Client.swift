@@ -413,7 +413,7 @@ package struct Client: APIProtocol {
             decode: Operations.ClosePageSession.decode
         )
     }
-    /// Tells of requests and changes as they happen.
+    /// Reports requests and changes as they happen.
     ///
     /// An event stream (`text/event-stream`) that does not end. The types of events, with the JSON of their `data`:
     ///

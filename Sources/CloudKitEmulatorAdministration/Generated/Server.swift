@@ -635,7 +635,7 @@ package protocol ContextualAPIProtocol: Swift.Sendable {
         _ input: Operations.ClosePageSession.Input,
         context: Context
     ) async throws -> Operations.ClosePageSession.Output
-    /// Tells of requests and changes as they happen.
+    /// Reports requests and changes as they happen.
     ///
     /// An event stream (`text/event-stream`) that does not end. The types of events, with the JSON of their `data`:
     ///

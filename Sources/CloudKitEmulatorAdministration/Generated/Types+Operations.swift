@@ -2519,7 +2519,7 @@ extension Operations {
         }
         package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
-    /// Tells of requests and changes as they happen.
+    /// Reports requests and changes as they happen.
     ///
     /// An event stream (`text/event-stream`) that does not end. The types of events, with the JSON of their `data`:
     ///

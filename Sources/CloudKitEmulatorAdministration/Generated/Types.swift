@@ -183,7 +183,7 @@ package protocol APIProtocol: Sendable {
     func closePageSession(
         _ input: Operations.ClosePageSession.Input
     ) async throws -> Operations.ClosePageSession.Output
-    /// Tells of requests and changes as they happen.
+    /// Reports requests and changes as they happen.
     ///
     /// An event stream (`text/event-stream`) that does not end. The types of events, with the JSON of their `data`:
     ///
@@ -592,7 +592,7 @@ extension APIProtocol {
     ) async throws -> Operations.ClosePageSession.Output {
         try await self.closePageSession(Operations.ClosePageSession.Input(headers: headers))
     }
-    /// Tells of requests and changes as they happen.
+    /// Reports requests and changes as they happen.
     ///
     /// An event stream (`text/event-stream`) that does not end. The types of events, with the JSON of their `data`:
     ///

@@ -90,6 +90,7 @@ public final class EmulatorFaults: Sendable {
     /// - Parameters:
     ///   - request: The request.
     ///   - identity: Who sends it. It is asked for only where a rule needs it.
+    /// - Returns: The fault.
     func next(for request: HTTPRequest, by identity: (HTTPRequest) -> FaultRule.Identity) -> Fault? {
         let path = (request.path ?? "/").prefix { $0 != "?" }
         let needsIdentity = state.withLock { $0.rules.contains { $0.rule.identity != nil } }

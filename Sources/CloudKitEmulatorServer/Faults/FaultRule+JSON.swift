@@ -71,7 +71,7 @@ extension FaultRule {
         }
         let identity = try members.text("by")
         guard identity?.isEmpty != true else {
-            throw Problem(#"has "by", which is empty; give nobody, server or a user record name"#)
+            throw Problem(#"has "by", which is empty; give `nobody`, `server` or a user record name"#)
         }
         let probability = try members.decimal("probability") ?? 1
         guard (0...1).contains(probability) else {

@@ -119,6 +119,7 @@ public struct FaultRule: Sendable {
     /// Whether the rule applies to a matching request.
     ///
     /// - Parameter number: The number of the request among the matching ones, from 1.
+    /// - Returns: Whether it goes wrong.
     func applies(toCall number: Int) -> Bool {
         guard calls.contains(number) else { return false }
         guard probability < 1 else { return true }

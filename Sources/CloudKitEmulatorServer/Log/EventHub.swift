@@ -32,7 +32,7 @@ struct EmulatorEvent: Sendable {
     static func lost(_ count: Int) -> EmulatorEvent { .init("lost", ["events": .integer(Int64(count))] as JSONValue) }
 }
 
-/// Passes events on to those who listen. An event that nobody listens to is not made.
+/// Passes events on to those who listen. An event without a listener is not made.
 final class EventHub: Sendable {
     typealias Stream = AsyncStream<ArraySlice<UInt8>>
 
@@ -74,7 +74,7 @@ final class EventHub: Sendable {
 
     /// Sends an event to all who listen.
     ///
-    /// - Parameter event: Makes the event. It is not called when nobody listens.
+    /// - Parameter event: Makes the event. It is not called without a listener.
     func send(_ event: () -> EmulatorEvent) {
         guard listenerCount > 0 else { return }
         let event = event()
