@@ -502,6 +502,19 @@ class Stories:
           document.querySelector('.records').dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}))""")
         b.use("Import 1 records")
         b.wait("the record", lambda: self.other.lookup("dropped", "Notes").get("fields", {}).get("title", {}).get("value") == "Dropped")
+        # What the filter finds, as a file in both formats, which the page itself can read again.
+        b.run("const make = URL.createObjectURL; URL.createObjectURL = blob => { window.saved = blob; return make(blob) }")
+        self.show("records/Note", zone="Notes", filter='title == "Dropped"')
+        b.wait("the record", lambda: self.rows() == ["dropped"])
+        texts = {}
+        for format in ("NDJSON", "CSV"):
+            b.run("window.saved = undefined")
+            b.command(f"Export as {format}")
+            b.wait("the file", lambda: b.run("return window.saved !== undefined"))
+            texts[format] = b.driver.execute_async_script("const done = arguments[0]; window.saved.text().then(done)")
+        self.assertEqual(texts["CSV"], "recordName,rating:INT64,title:STRING\r\ndropped,1,Dropped\r\n")
+        exported = json.loads(texts["NDJSON"])
+        self.assertEqual((exported["recordName"], exported["recordType"], exported["fields"]["title"]), ("dropped", "Note", value("Dropped", "STRING")))
 
     def test_18_names_are_text(self):
         b = self.browser

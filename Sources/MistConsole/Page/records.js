@@ -13,7 +13,6 @@ import { actingUser, countOf, countsOfView, forgetSchemas, learn, schema, sessio
 import { ownFields, protocolType } from './schema-text.js'
 import { lookup, pages, query, zoneOfView, zones } from './service.js'
 import { VirtualTable } from './table.js'
-import { exportRecords, importRecords } from './transfer.js'
 import { briefDate, count, elementType, isList, summary } from './values.js'
 import { remove, updateAll } from './writes.js'
 
@@ -44,6 +43,9 @@ function rank(field) {
 }
 
 const columnWidths = { STRING: 200, INT64: 90, DOUBLE: 90, TIMESTAMP: 165, BYTES: 150, REFERENCE: 160, LOCATION: 150, ASSETID: 90 }
+
+/** What reads and writes files is asked for when it is needed. */
+const transfer = () => import('./transfer.js')
 
 /** The types of the database, where none is chosen. */
 async function overview() {
@@ -295,10 +297,15 @@ export async function recordsSection() {
     }, { kind: 'wide' })
   }
 
+  /** @param {'ndjson' | 'csv'} format */
+  const exportAs = async format => (await transfer()).exportRecords(wanted(), format, total())
+  /** @param {File} [file] */
+  const importFile = async file => (await transfer()).importRecords(recordType, await zonesForWriting(), file)
+
   const moreMenu = event => openMenu(event.currentTarget, 'More', [
-    { text: 'Export as NDJSON', icon: 'download', act: () => exportRecords(wanted(), 'ndjson', total()) },
-    { text: 'Export as CSV', icon: 'download', act: () => exportRecords(wanted(), 'csv', total()) },
-    !session.readOnly && { text: 'Import a file …', icon: 'upload', act: async () => importRecords(recordType, await zonesForWriting()) },
+    { text: 'Export as NDJSON', icon: 'download', act: () => exportAs('ndjson') },
+    { text: 'Export as CSV', icon: 'download', act: () => exportAs('csv') },
+    !session.readOnly && { text: 'Import a file …', icon: 'upload', act: () => importFile() },
     'line',
     { text: 'Read again', icon: 'refresh', note: 'R', act: reload },
     { text: 'Open the schema', icon: 'schema', act: () => show({ section: 'schema', item: recordType, record: '' }) },
@@ -312,7 +319,7 @@ export async function recordsSection() {
     bar.element, selection, place, table, end)
   const element = h('section', { class: `records ${view.record ? 'open' : ''}`, 'aria-label': recordType,
     ondragover: event => { if (event.dataTransfer.types.includes('Files') && !panel.isEditing) event.preventDefault() },
-    ondrop: async event => { if (panel.isEditing || !event.dataTransfer.files[0]) return; event.preventDefault(); importRecords(recordType, await zonesForWriting(), event.dataTransfer.files[0]) } }, list)
+    ondrop: event => { if (panel.isEditing || !event.dataTransfer.files[0]) return; event.preventDefault(); importFile(event.dataTransfer.files[0]) } }, list)
 
   function drawPanel() {
     element.classList.toggle('open', Boolean(view.record))
@@ -409,9 +416,9 @@ export async function recordsSection() {
       { text: 'Choose columns', act: () => chooseColumns(element.querySelector('[aria-haspopup=dialog]')) },
       { text: 'This query as JSON, Swift or a command', keys: 'q', act: showQuery },
       { text: 'Load all records', act: loadAll },
-      { text: 'Export as NDJSON', act: () => exportRecords(wanted(), 'ndjson', total()) },
-      { text: 'Export as CSV', act: () => exportRecords(wanted(), 'csv', total()) },
-      !session.readOnly && { text: 'Import a file', act: async () => importRecords(recordType, await zonesForWriting()) },
+      { text: 'Export as NDJSON', act: () => exportAs('ndjson') },
+      { text: 'Export as CSV', act: () => exportAs('csv') },
+      !session.readOnly && { text: 'Import a file', act: () => importFile() },
       view.record && !session.readOnly && { text: 'Edit this record', keys: 'e', act: () => panel.edit() },
       { text: 'To the table', keys: 't', act: () => table.focus() },
     ].filter(Boolean),
