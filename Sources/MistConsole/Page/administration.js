@@ -16,6 +16,8 @@ export async function administer(method, path, body, type = 'application/json') 
   const isJSON = response.headers.get('Content-Type')?.includes('json')
   if (!response.ok) {
     const problem = isJSON ? await response.json() : { message: await response.text() }
+    // The emulator has started again meanwhile, or the sessions were ended.
+    if (problem.code === 'unauthorized') document.dispatchEvent(new Event('locked'))
     const where = problem.line ? ` (line ${problem.line}, column ${problem.column})` : ''
     throw new Refusal({ status: response.status, code: problem.code, reason: problem.message + where, endpoint: path })
   }

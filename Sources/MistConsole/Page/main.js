@@ -83,6 +83,11 @@ async function loadZones(again = false) {
   drawSide()
 }
 
+document.addEventListener('locked', async () => {
+  const state = await administration.session()
+  if (!state.isOpen) askToOpen(state)
+})
+
 let drawing = 0
 async function drawSide() {
   const mine = ++drawing
@@ -172,6 +177,10 @@ function askToOpen(state) {
     } }, h('label', { class: 'labelled' }, h('span', { class: 'label' }, 'Password'), h('input', { type: 'password', name: 'password', required: true, autocomplete: 'current-password', autofocus: true })), problem, h('button', { type: 'submit', class: 'button primary' }, 'Open'))
     : h('p', null, 'Open the address that the command printed when it started; it has the secret of that start.')))
   side.hidden = true
+  document.body.classList.add('locked')
+  fill(top, h('span', { class: 'brand' }, 'MistKit', h('span', null, 'console')))
+  shown = undefined
+  opening++
 }
 
 async function start() {
