@@ -35,7 +35,7 @@ class Emulator:
             assert self.process.poll() is None and time.monotonic() < end, f"the emulator did not start:\n{text}"
             time.sleep(0.05)
         self.console = found.group(1)
-        self.address = re.search(r"at (http://\S+)", text).group(1)
+        self.address = re.search(r"at (http://\S+)", text).group(1).replace("0.0.0.0", "127.0.0.1")
         name = next(name for name in os.listdir(self.folder) if name.startswith("administration-"))
         with open(os.path.join(self.folder, name), encoding="utf-8") as file:
             self.secret = json.load(file)["secret"]

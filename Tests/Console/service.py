@@ -135,5 +135,31 @@ class ServiceWithoutAdministration(unittest.TestCase):
             self.assertNotIn(secret, everything)
 
 
+class WithAPassword(unittest.TestCase):
+    """An emulator that other machines reach."""
+
+    def test_the_page_asks_for_the_password(self):
+        folder = tempfile.mkdtemp(prefix="password-")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        emulator = Emulator(folder, "--host", "0.0.0.0", "--console-password", "correct horse battery")
+        self.addCleanup(emulator.stop)
+        Client(emulator, CONTAINER).save([note("own", "Mine", 1)])
+        b = Browser(1280, False)
+        self.addCleanup(b.close)
+        b.driver.get(emulator.address + "/#/records/Note")
+        b.sees("This console is locked")
+        status = "const done = arguments[0]; fetch('/_emulator/users').then(r => done(r.status))"
+        self.assertEqual(b.driver.execute_async_script(status), 401)
+        self.assertEqual(b.violations(), [])
+        b.enter("Password", "wrong")
+        b.keys("\ue007")
+        b.wait("the refusal", lambda: b.run("return document.querySelector('.problem-text').textContent") != "")
+        self.assertEqual(b.driver.execute_async_script(status), 401)
+        b.enter("Password", "correct horse battery")
+        b.use("Open", "button")
+        b.wait("the record", lambda: b.run("return document.querySelector('virtual-table .row:not([hidden]) .cell.key')?.textContent") == "own")
+        self.assertEqual(b.driver.execute_async_script(status), 200)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)
