@@ -43,7 +43,7 @@ export function openActing(anchor) {
   const others = session.identities.filter(identity => !session.users.some(user => user.userRecordName === actingUser(identity.value)))
   openMenu(anchor, 'Act as', [
     ...session.users.map(user => ({ text: identityName(user.userRecordName), note: user.userRecordName === session.userRecordName ? 'default' : user.emailAddress, icon: 'person', checked: actingUser() === user.userRecordName, act: () => actAs(user.userRecordName) })),
-    session.administration && { text: 'New user …', icon: 'plus', act: async () => { const user = await createUser(); if (user) actAs(user.userRecordName) } },
+    session.canAdminister && { text: 'New user …', icon: 'plus', act: async () => { const user = await createUser(); if (user) actAs(user.userRecordName) } },
     session.users.length > 0 && others.length > 0 && 'line',
     ...others.map((identity, index) => ({ text: identity.title, note: identity.databases.join(', '), icon: identity.value === 'nobody' ? 'close' : identity.value === 'server' ? 'code' : 'person', checked: view.as ? view.as === identity.value : !session.users.length && index === 0, act: () => actAs(identity.value === session.identities[0].value ? '' : identity.value) })),
   ])

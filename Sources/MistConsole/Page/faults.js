@@ -38,12 +38,12 @@ export async function faultsSection() {
   /** @type {{ number: number, rule: any, matchedRequests: number, firedRequests: number }[]} */
   let states = []
   const element = h('section', { class: 'section' }, h('div', { class: 'section-head' }, h('h1', null, 'Faults'), h('span', { class: 'space' }),
-    button('Presets', event => openMenu(/** @type {Element} */ (event.currentTarget), 'Presets', presets.map(([text, rule]) => ({ text, icon: 'faults', act: () => add(rule) }))), { icon: 'chevron', kind: 'named', 'aria-haspopup': 'menu' }),
+    session.canAdminister && button('Presets', event => openMenu(/** @type {Element} */ (event.currentTarget), 'Presets', presets.map(([text, rule]) => ({ text, icon: 'faults', act: () => add(rule) }))), { icon: 'chevron', kind: 'named', 'aria-haspopup': 'menu' }),
     button('More', event => openMenu(/** @type {Element} */ (event.currentTarget), 'More', [
       { text: 'Save as a file', icon: 'download', act: () => saveFile('faults.json', [JSON.stringify(states.map(state => state.rule), null, 2) + '\n'], 'application/json') },
-      { text: 'Load a file …', icon: 'upload', act: load }, 'line', { text: 'Remove all', icon: 'trash', kind: 'danger', act: async () => { await administration.removeFaults(); await read() } },
+      session.canAdminister && { text: 'Load a file …', icon: 'upload', act: load }, session.canAdminister && 'line', session.canAdminister && { text: 'Remove all', icon: 'trash', kind: 'danger', act: async () => { await administration.removeFaults(); await read() } },
     ]), { icon: 'more', quiet: true, 'aria-haspopup': 'menu' }),
-    button('New fault', create, { icon: 'plus', kind: 'primary' })), place)
+    session.canAdminister && button('New fault', create, { icon: 'plus', kind: 'primary' })), place)
 
   async function add(rule) {
     states = (await administration.addFault(rule)).rules
@@ -87,12 +87,12 @@ export async function faultsSection() {
   function draw() {
     const command = `mistkit emulator --faults faults.json`
     fill(place, !states.length
-      ? h('div', { class: 'empty' }, icon('faults'), h('h2', null, 'Everything works'), h('p', null, 'A fault makes requests of clients fail as they can fail on Apple’s service: busy, slow, lost, refused. The console’s own requests to the administration are not affected; its requests for records are.'), button('New fault', create, { icon: 'plus', kind: 'primary named' }))
+      ? h('div', { class: 'empty' }, icon('faults'), h('h2', null, 'Everything works'), h('p', null, 'A fault makes requests of clients fail as they can fail on Apple’s service: busy, slow, lost, refused. The console’s own requests to the administration are not affected; its requests for records are.'), session.canAdminister && button('New fault', create, { icon: 'plus', kind: 'primary named' }))
       : [h('div', { class: 'card' }, h('div', { class: 'scroll-x' }, h('table', { class: 'plain-table' },
         h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Fault'), h('th', { scope: 'col' }, 'For'), h('th', { scope: 'col' }, 'Which'), h('th', { scope: 'col', class: 'number' }, 'Matched'), h('th', { scope: 'col', class: 'number' }, 'Fired'), h('td'))),
         h('tbody', null, states.map(({ number, rule, matchedRequests, firedRequests }) => {
           const { fault, on, in: database, by, calls, probability, seed, ...options } = rule
-          return h('tr', null, h('td', null, h('strong', null, fault), h('span', { class: 'note' }, ` ${Object.entries(options).map(([name, value]) => `${name} ${value}`).join(', ')}`)), h('td', null, h('span', { class: 'mono' }, on ?? 'all endpoints'), h('span', { class: 'note' }, `${database ? `, ${database}` : ''}${by ? `, ${identityName(by)}` : ''}`)), h('td', null, callsText(calls), probability !== undefined && h('span', { class: 'note' }, `, ${probability * 100} %, seed ${seed ?? 0}`)), h('td', { class: 'number' }, count(matchedRequests)), h('td', { class: 'number' }, h('span', { class: `badge ${firedRequests ? 'warn' : ''}` }, count(firedRequests ?? 0))), h('td', { class: 'acts' }, button(`Remove ${fault}`, async () => { states = (await administration.removeFault(number)).rules; draw() }, { icon: 'trash', quiet: true })))
+          return h('tr', null, h('td', null, h('strong', null, fault), h('span', { class: 'note' }, ` ${Object.entries(options).map(([name, value]) => `${name} ${value}`).join(', ')}`)), h('td', null, h('span', { class: 'mono' }, on ?? 'all endpoints'), h('span', { class: 'note' }, `${database ? `, ${database}` : ''}${by ? `, ${identityName(by)}` : ''}`)), h('td', null, callsText(calls), probability !== undefined && h('span', { class: 'note' }, `, ${probability * 100} %, seed ${seed ?? 0}`)), h('td', { class: 'number' }, count(matchedRequests)), h('td', { class: 'number' }, h('span', { class: `badge ${firedRequests ? 'warn' : ''}` }, count(firedRequests ?? 0))), h('td', { class: 'acts' }, session.canAdminister && button(`Remove ${fault}`, async () => { states = (await administration.removeFault(number)).rules; draw() }, { icon: 'trash', quiet: true })))
         }))))),
         h('div', { class: 'card' }, h('header', null, h('h2', null, 'The same as a file'), h('code', { class: 'note' }, command), h('span', { class: 'space' }), copyButton(JSON.stringify(states.map(state => state.rule), null, 2))), h('div', { class: 'card-body' }, h('pre', { class: 'code', tabindex: 0 }, `[\n${states.map(state => '  ' + JSON.stringify(state.rule)).join(',\n')}\n]`)))])
   }
@@ -100,6 +100,6 @@ export async function faultsSection() {
   let timer = 0
   whileShown('faults', element, detail => { states = detail.rules ?? states; draw() })
   whileShown('request', element, () => { if (states.length) { clearTimeout(timer); timer = setTimeout(read, 300) } })
-  return { element, commands: () => [{ text: 'New fault', keys: 'n', act: create }, ...presets.map(([text, rule]) => ({ text, icon: 'faults', act: () => add(rule) })), { text: 'Remove all faults', act: async () => { await administration.removeFaults(); await read() } }] }
+  return { element, commands: () => !session.canAdminister ? [] : [{ text: 'New fault', keys: 'n', act: create }, ...presets.map(([text, rule]) => ({ text, icon: 'faults', act: () => add(rule) })), { text: 'Remove all faults', act: async () => { await administration.removeFaults(); await read() } }] }
 }
 

@@ -154,7 +154,7 @@ function commands() {
     ...[...side.querySelectorAll('.types a')].map(link => ({ text: link.querySelector('.name')?.textContent ?? '', note: 'record type', icon: 'records', act: () => /** @type {any} */ (link).click() })),
     ...session.users.map(user => ({ text: `Act as ${identityName(user.userRecordName)}`, icon: 'person', act: () => actAs(user.userRecordName) })),
     ...session.identities.filter(identity => identity.value !== 'user').map(identity => ({ text: `Act as: ${identity.title}`, icon: 'person', act: () => actAs(identity.value) })),
-    ...(session.administration ? [{ text: 'New user', icon: 'plus', act: async () => { const user = await createUser(); if (user) actAs(user.userRecordName) } }] : []),
+    ...(session.canAdminister ? [{ text: 'New user', icon: 'plus', act: async () => { const user = await createUser(); if (user) actAs(user.userRecordName) } }] : []),
     ...['public', 'private', 'shared'].map(scope => ({ text: `Database: ${scope}`, icon: 'zones', act: () => show({ scope, zone: '', owner: '', record: '' }) })),
     ...['development', 'production'].map(environment => ({ text: `Environment: ${environment}`, icon: 'zones', act: () => show({ environment, zone: '', owner: '', record: '' }) })),
     { text: 'Undo the last change', keys: 'u', icon: 'undo', act: undoLast },

@@ -21,7 +21,7 @@ function secret(text, name) {
 
 export async function peopleSection() {
   const place = h('div', { class: 'section-body' })
-  const element = h('section', { class: 'section' }, h('div', { class: 'section-head' }, h('h1', null, 'People'), h('span', { class: 'badge' }, String(session.users.length)), h('span', { class: 'space' }), button('New user', async () => { if (await createUser()) draw() }, { icon: 'plus', kind: 'primary' })), place)
+  const element = h('section', { class: 'section' }, h('div', { class: 'section-head' }, h('h1', null, 'People'), h('span', { class: 'badge' }, String(session.users.length)), h('span', { class: 'space' }), session.canAdminister && button('New user', async () => { if (await createUser()) draw() }, { icon: 'plus', kind: 'primary' })), place)
 
   async function signIn(user) {
     try {
@@ -41,11 +41,11 @@ export async function peopleSection() {
         h('td', null, user.emailAddress ?? ''), h('td', null, user.phoneNumber ?? ''),
         h('td', { class: 'mono note' }, h('span', { class: 'person' }, user.userRecordName, copyButton(user.userRecordName, 'Copy the user record name'))),
         h('td', { class: 'number' }, recordsOf(user) ? h('a', { href: addressOf({ section: 'records', item: '', scope: 'private', zone: '', as: user.userRecordName === session.userRecordName ? '' : user.userRecordName }) }, count(recordsOf(user))) : '0'),
-        h('td', { class: 'acts' }, button(`Act as ${identityName(user.userRecordName)}`, () => actAs(user.userRecordName), { icon: 'person', quiet: true }), button(`Sign in ${identityName(user.userRecordName)}`, () => signIn(user), { icon: 'link', quiet: true, title: 'A web authentication token for a client' })))))))),
+        h('td', { class: 'acts' }, button(`Act as ${identityName(user.userRecordName)}`, () => actAs(user.userRecordName), { icon: 'person', quiet: true }), session.canAdminister && button(`Sign in ${identityName(user.userRecordName)}`, () => signIn(user), { icon: 'link', quiet: true, title: 'A web authentication token for a client' })))))))),
       h('div', { class: 'card' }, h('header', null, h('h2', null, 'Who else asks')), h('div', { class: 'card-body prose' }, session.identities.filter(identity => identity.value !== 'user').map(identity => h('p', null, h('span', { class: 'person' }, dot(identity.value), h('strong', null, identity.title), h('span', { class: 'note' }, `reaches ${identity.databases.join(', ')}`), button(`Act as ${identity.title}`, () => actAs(identity.value), { kind: 'plain named' })))))))
   }
   draw()
   whileShown('users', element, () => setTimeout(draw, 150))
-  return { element, update: (now, old) => { if (now.section !== old.section) return false; draw(); return true }, commands: () => [{ text: 'New user', keys: 'n', act: async () => { if (await createUser()) draw() } }] }
+  return { element, update: (now, old) => { if (now.section !== old.section) return false; draw(); return true }, commands: () => !session.canAdminister ? [] : [{ text: 'New user', keys: 'n', act: async () => { if (await createUser()) draw() } }] }
 }
 

@@ -38,6 +38,8 @@ export const session = {
   /** @type {string[]} */ containers: [],
   /** Whether what the page shows refuses writes. */
   get readOnly() { return this.readOnlyEnvironments.includes(view.environment) },
+  /** Whether users, faults and snapshots can be changed. */
+  get canAdminister() { return this.administration && !this.readOnlyEnvironments.includes('development') },
 }
 
 /** @type {(() => void)[]} */

@@ -6,14 +6,14 @@ import { ask, askForm, labelled, openDialog, openMenu, say, withProgress } from 
 import { whileShown } from './events.js'
 import { refusalView } from './refusals.js'
 import { changeList } from './schema.js'
-import { userName } from './session.js'
+import { session, userName } from './session.js'
 import { ago, areEqual, count, localDate, size, summary } from './values.js'
 
 export async function snapshotsSection() {
   const place = h('div', { class: 'section-body' })
   /** @type {{ name: string, timestamp: number, bytes: number, records: number }[]} */
   let snapshots = []
-  const element = h('section', { class: 'section' }, h('div', { class: 'section-head' }, h('h1', null, 'Snapshots'), h('span', { class: 'space' }), button('Load a file', load, { icon: 'upload', kind: 'named' }), button('Take a snapshot', take, { icon: 'plus', kind: 'primary' })), place)
+  const element = h('section', { class: 'section' }, h('div', { class: 'section-head' }, h('h1', null, 'Snapshots'), h('span', { class: 'space' }), session.canAdminister && [button('Load a file', load, { icon: 'upload', kind: 'named' }), button('Take a snapshot', take, { icon: 'plus', kind: 'primary' })]), place)
 
   async function take() {
     const name = `${new Date().toISOString().slice(0, 16).replace('T', '-').replace(':', '')}`
@@ -58,15 +58,15 @@ export async function snapshotsSection() {
   }
   function draw() {
     fill(place, !snapshots.length
-      ? h('div', { class: 'empty' }, icon('snapshots'), h('h2', null, 'No snapshots'), h('p', null, 'A snapshot has everything: containers, users, schemas and files. Take one before a test, and restore it afterwards.'), button('Take a snapshot', take, { icon: 'plus', kind: 'primary named' }))
+      ? h('div', { class: 'empty' }, icon('snapshots'), h('h2', null, 'No snapshots'), h('p', null, 'A snapshot has everything: containers, users, schemas and files. Take one before a test, and restore it afterwards.'), session.canAdminister && button('Take a snapshot', take, { icon: 'plus', kind: 'primary named' }))
       : h('div', { class: 'card' }, h('div', { class: 'scroll-x' }, h('table', { class: 'plain-table' }, h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Name'), h('th', { scope: 'col' }, 'Taken'), h('th', { scope: 'col', class: 'number' }, 'Records'), h('th', { scope: 'col', class: 'number' }, 'Size'), h('td'))),
         h('tbody', null, snapshots.map(snapshot => h('tr', null, h('td', { class: 'mono' }, snapshot.name), h('td', { class: 'note', title: localDate(snapshot.timestamp) }, ago(snapshot.timestamp)), h('td', { class: 'number' }, count(snapshot.records)), h('td', { class: 'number' }, size(snapshot.bytes)),
-          h('td', { class: 'acts' }, button('Compare', event => openMenu(/** @type {Element} */ (event.currentTarget), 'Compare with', [{ text: 'What there is now', act: () => compare(snapshot) }, ...snapshots.filter(other => other !== snapshot).map(other => ({ text: other.name, note: ago(other.timestamp), act: () => compare(snapshot, other.name) }))]), { icon: 'columns', kind: 'named', 'aria-haspopup': 'menu', 'aria-label': `Compare ${snapshot.name}` }), ' ', button('Restore', () => restore(snapshot), { icon: 'undo', kind: 'named', 'aria-label': `Restore ${snapshot.name}` }), ' ', button(`More about ${snapshot.name}`, event => openMenu(/** @type {Element} */ (event.currentTarget), 'More', [
+          h('td', { class: 'acts' }, button('Compare', event => openMenu(/** @type {Element} */ (event.currentTarget), 'Compare with', [{ text: 'What there is now', act: () => compare(snapshot) }, ...snapshots.filter(other => other !== snapshot).map(other => ({ text: other.name, note: ago(other.timestamp), act: () => compare(snapshot, other.name) }))]), { icon: 'columns', kind: 'named', 'aria-haspopup': 'menu', 'aria-label': `Compare ${snapshot.name}` }), ' ', session.canAdminister && button('Restore', () => restore(snapshot), { icon: 'undo', kind: 'named', 'aria-label': `Restore ${snapshot.name}` }), ' ', button(`More about ${snapshot.name}`, event => openMenu(/** @type {Element} */ (event.currentTarget), 'More', [
             { text: 'Save as a file', icon: 'download', act: async () => saveFile(`${snapshot.name}.sqlite`, await withProgress('Exporting', () => administration.snapshotFile(snapshot.name)) ?? new Blob()) },
-            { text: 'Delete …', icon: 'trash', kind: 'danger', act: async () => { if (await ask(`Delete ${snapshot.name}?`, 'The data stay as they are.', 'Delete', { kind: 'danger' })) { await administration.deleteSnapshot(snapshot.name); await read() } } },
+            session.canAdminister && { text: 'Delete …', icon: 'trash', kind: 'danger', act: async () => { if (await ask(`Delete ${snapshot.name}?`, 'The data stay as they are.', 'Delete', { kind: 'danger' })) { await administration.deleteSnapshot(snapshot.name); await read() } } },
           ]), { icon: 'more', quiet: true, 'aria-haspopup': 'menu' })))))))))
   }
   await read()
   whileShown('snapshots', element, read)
-  return { element, commands: () => [{ text: 'Take a snapshot', keys: 'n', act: take }, { text: 'Load a snapshot from a file', act: load }, ...snapshots.map(snapshot => ({ text: `Restore ${snapshot.name}`, icon: 'undo', act: () => restore(snapshot) }))] }
+  return { element, commands: () => !session.canAdminister ? [] : [{ text: 'Take a snapshot', keys: 'n', act: take }, { text: 'Load a snapshot from a file', act: load }, ...snapshots.map(snapshot => ({ text: `Restore ${snapshot.name}`, icon: 'undo', act: () => restore(snapshot) }))] }
 }
