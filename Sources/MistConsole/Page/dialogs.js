@@ -132,12 +132,13 @@ export function say(text, options = {}) {
  * Long work with a bar that shows how far it is, and a button that stops it.
  * @template T
  * @param {string} title @param {(report: (done: number, total?: number, text?: string) => void, signal: AbortSignal) => Promise<T>} work
+ * @param {{ canStop?: boolean }} [options] Work of one request ends by itself.
  * @returns {Promise<T | undefined>} `undefined` where the work was stopped.
  */
-export async function withProgress(title, work) {
+export async function withProgress(title, work, { canStop = true } = {}) {
   const control = new AbortController()
   const bar = h('progress', { 'aria-label': title }), text = h('span', { class: 'note' }, '…')
-  const box = h('div', { class: 'work', role: 'group', 'aria-label': title }, h('strong', null, title), bar, text, button('Stop', () => control.abort(), { icon: 'stop' }))
+  const box = h('div', { class: 'work', role: 'group', 'aria-label': title }, h('strong', null, title), bar, text, canStop && button('Stop', () => control.abort(), { icon: 'stop' }))
   document.body.append(box)
   const report = (done, total, words) => {
     if (total) { bar.max = total; bar.value = Math.min(done, total) }

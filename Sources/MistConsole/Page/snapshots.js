@@ -28,7 +28,7 @@ export async function snapshotsSection() {
   }
   async function restore(snapshot) {
     if (!await ask(`Restore ${snapshot.name}?`, [h('p', null, 'All records, schemas, users, files and subscriptions become those of the snapshot. What there is now is lost, unless a snapshot has it.'), h('p', { class: 'note' }, 'Change tokens of clients expire.')], 'Restore', { kind: 'danger' })) return
-    try { await withProgress('Restoring', () => administration.restoreSnapshot(snapshot.name)); say(`${snapshot.name} is restored.`) } catch (error) { openDialog('Not restored', () => refusalView(error)) }
+    try { await withProgress('Restoring', () => administration.restoreSnapshot(snapshot.name), { canStop: false }); say(`${snapshot.name} is restored.`) } catch (error) { openDialog('Not restored', () => refusalView(error)) }
   }
 
   async function compare(snapshot, other) {
@@ -62,7 +62,7 @@ export async function snapshotsSection() {
       : h('div', { class: 'card' }, h('div', { class: 'scroll-x' }, h('table', { class: 'plain-table' }, h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Name'), h('th', { scope: 'col' }, 'Taken'), h('th', { scope: 'col', class: 'number' }, 'Records'), h('th', { scope: 'col', class: 'number' }, 'Size'), h('td'))),
         h('tbody', null, snapshots.map(snapshot => h('tr', null, h('td', { class: 'mono' }, snapshot.name), h('td', { class: 'note', title: localDate(snapshot.timestamp) }, ago(snapshot.timestamp)), h('td', { class: 'number' }, count(snapshot.records)), h('td', { class: 'number' }, size(snapshot.bytes)),
           h('td', { class: 'acts' }, button('Compare', event => openMenu(/** @type {Element} */ (event.currentTarget), 'Compare with', [{ text: 'What there is now', act: () => compare(snapshot) }, ...snapshots.filter(other => other !== snapshot).map(other => ({ text: other.name, note: ago(other.timestamp), act: () => compare(snapshot, other.name) }))]), { icon: 'columns', kind: 'named', 'aria-haspopup': 'menu', 'aria-label': `Compare ${snapshot.name}` }), ' ', session.canAdminister && button('Restore', () => restore(snapshot), { icon: 'undo', kind: 'named', 'aria-label': `Restore ${snapshot.name}` }), ' ', button(`More about ${snapshot.name}`, event => openMenu(/** @type {Element} */ (event.currentTarget), 'More', [
-            { text: 'Save as a file', icon: 'download', act: async () => saveFile(`${snapshot.name}.sqlite`, await withProgress('Exporting', () => administration.snapshotFile(snapshot.name)) ?? new Blob()) },
+            { text: 'Save as a file', icon: 'download', act: async () => saveFile(`${snapshot.name}.sqlite`, await withProgress('Exporting', () => administration.snapshotFile(snapshot.name), { canStop: false }) ?? new Blob()) },
             session.canAdminister && { text: 'Delete …', icon: 'trash', kind: 'danger', act: async () => { if (await ask(`Delete ${snapshot.name}?`, 'The data stay as they are.', 'Delete', { kind: 'danger' })) { await administration.deleteSnapshot(snapshot.name); await read() } } },
           ]), { icon: 'more', quiet: true, 'aria-haspopup': 'menu' })))))))))
   }
