@@ -135,10 +135,10 @@ export function say(text, options = {}) {
  * @param {{ canStop?: boolean }} [options] Work of one request ends by itself.
  * @returns {Promise<T | undefined>} `undefined` where the work was stopped.
  */
-export async function withProgress(title, work, { canStop = true } = {}) {
+export async function withProgress(title, work, options = {}) {
   const control = new AbortController()
   const bar = h('progress', { 'aria-label': title }), text = h('span', { class: 'note' }, '…')
-  const box = h('div', { class: 'work', role: 'group', 'aria-label': title }, h('strong', null, title), bar, text, canStop && button('Stop', () => control.abort(), { icon: 'stop' }))
+  const box = h('div', { class: 'work', role: 'group', 'aria-label': title }, h('strong', null, title), bar, text, options.canStop !== false && button('Stop', () => control.abort(), { icon: 'stop' }))
   document.body.append(box)
   const report = (done, total, words) => {
     if (total) { bar.max = total; bar.value = Math.min(done, total) }
