@@ -1,6 +1,6 @@
 // Dialogs, menus and messages. All are the browser's own: it keeps the focus inside, and Escape closes.
 
-import { append, button, fill, h, icon, identifier } from './dom.js'
+import { append, button, copyButton, fill, h, icon, identifier } from './dom.js'
 
 /**
  * Opens a dialog and waits for its end.
@@ -109,6 +109,41 @@ export function openMenu(anchor, label, items) {
     onclick: () => { close(); item.act() },
   }, item.icon && icon(item.icon), h('span', { class: 'menu-text' }, item.text), item.note && h('span', { class: 'note' }, item.note))), { label, role: 'menu' })
 }
+
+/**
+ * A button that opens a menu.
+ * @param {string} label @param {() => Parameters<typeof openMenu>[2]} items @param {Record<string, any>} [options] Those of a button; three dots without them.
+ */
+export const menuButton = (label, items, options = { icon: 'more', quiet: true }) =>
+  button(label, event => openMenu(/** @type {Element} */ (event.currentTarget), label, items()), { 'aria-haspopup': 'menu', ...options })
+
+/**
+ * Several views of one thing, of which one is shown.
+ * @param {string} label @param {Record<string, () => import('./dom.js').Child>} views
+ */
+export function tabbed(label, views) {
+  const names = Object.keys(views), slot = h('div', { role: 'tabpanel', 'aria-label': label }), tabs = h('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Forms' })
+  const choose = name => {
+    fill(tabs, names.map((other, index) => h('button', {
+      type: 'button', role: 'tab', 'aria-selected': String(other === name), tabindex: other === name ? 0 : -1, onclick: () => choose(other),
+      onkeydown: event => {
+        const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+        if (!by) return
+        choose(names[(index + by + names.length) % names.length])
+        tabs.querySelector('[aria-selected=true]')?.focus()
+      },
+    }, other)))
+    fill(slot, views[name]())
+  }
+  choose(names[0])
+  return [tabs, slot]
+}
+
+/**
+ * A text to read and to copy.
+ * @param {string} text
+ */
+export const codeView = text => [h('pre', { class: 'code', tabindex: 0 }, text), h('div', { class: 'form-actions' }, h('span', { class: 'space' }), copyButton(text))]
 
 /** The messages at the end of the window. */
 const messages = h('div', { class: 'messages', role: 'status', 'aria-live': 'polite' })

@@ -2,7 +2,7 @@
 
 import { administration } from './administration.js'
 import { askForFile, button, copyButton, fill, h, icon, saveFile } from './dom.js'
-import { askForm, labelled, openMenu, say } from './dialogs.js'
+import { askForm, labelled, menuButton, say } from './dialogs.js'
 import { whileShown } from './events.js'
 import { identityName, session } from './session.js'
 import { count } from './values.js'
@@ -38,11 +38,11 @@ export async function faultsSection() {
   /** @type {{ number: number, rule: any, matchedRequests: number, firedRequests: number }[]} */
   let states = []
   const element = h('section', { class: 'section' }, h('div', { class: 'section-head' }, h('h1', null, 'Faults'), h('span', { class: 'space' }),
-    session.canAdminister && button('Presets', event => openMenu(/** @type {Element} */ (event.currentTarget), 'Presets', presets.map(([text, rule]) => ({ text, icon: 'faults', act: () => add(rule) }))), { icon: 'chevron', kind: 'named', 'aria-haspopup': 'menu' }),
-    button('More', event => openMenu(/** @type {Element} */ (event.currentTarget), 'More', [
+    session.canAdminister && menuButton('Presets', () => presets.map(([text, rule]) => ({ text, icon: 'faults', act: () => add(rule) })), { icon: 'chevron', kind: 'named' }),
+    menuButton('More', () => [
       { text: 'Save as a file', icon: 'download', act: () => saveFile('faults.json', [JSON.stringify(states.map(state => state.rule), null, 2) + '\n'], 'application/json') },
       session.canAdminister && { text: 'Load a file …', icon: 'upload', act: load }, session.canAdminister && 'line', session.canAdminister && { text: 'Remove all', icon: 'trash', kind: 'danger', act: async () => { await administration.removeFaults(); await read() } },
-    ]), { icon: 'more', quiet: true, 'aria-haspopup': 'menu' }),
+    ]),
     session.canAdminister && button('New fault', create, { icon: 'plus', kind: 'primary' })), place)
 
   async function add(rule) {

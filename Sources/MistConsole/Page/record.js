@@ -2,7 +2,7 @@
 
 import { addressOf, show, view } from './address.js'
 import { button, copyButton, fill, h, saveFile } from './dom.js'
-import { askForm, labelled, openDialog, openMenu, say } from './dialogs.js'
+import { askForm, labelled, menuButton, openDialog, say } from './dialogs.js'
 import { fieldEditor } from './editors.js'
 import { drawMap } from './map.js'
 import { refusalView } from './refusals.js'
@@ -168,14 +168,14 @@ export function recordPanel(hooks) {
         h('div', { class: 'titles' }, h('h1', null, record.recordName), h('span', { class: 'note' }, record.recordType)),
         button('Previous record', () => hooks.move(-1), { icon: 'up', quiet: true }), button('Next record', () => hooks.move(1), { icon: 'down', quiet: true }),
         copyButton(record.recordName, 'Copy the name'),
-        button('More', event => openMenu(/** @type {Element} */ (event.currentTarget), 'More', [
+        menuButton('More', () => [
           { text: 'Duplicate …', icon: 'copy', act: () => duplicate(record) },
           { text: 'Show as JSON', icon: 'code', act: () => showJSON(record) },
           { text: 'Read again', icon: 'refresh', act: () => load(record.recordName, record.zoneID, true) },
           record.recordType?.startsWith('cloudkit.') ? false : { text: 'Share …', icon: 'shares', act: () => show({ section: 'shares', item: record.recordName, record: '' }) },
           canWrite && 'line',
           canWrite && { text: 'Delete …', icon: 'trash', kind: 'danger', act: async () => { if (await remove([record])) hooks.close() } },
-        ]), { icon: 'more', quiet: true, 'aria-haspopup': 'menu' }),
+        ]),
         button('Close the record', hooks.close, { icon: 'close', quiet: true })),
       h('div', { class: 'panel-body', tabindex: 0, role: 'group', 'aria-label': 'Fields' },
         names.map(name => fieldView(name, record.fields[name], changed)),

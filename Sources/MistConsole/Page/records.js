@@ -1,8 +1,8 @@
 // The records of a type: a table, its filters, and the record that is open.
 
 import { addressOf, show, view } from './address.js'
-import { button, copyButton, fill, h, icon } from './dom.js'
-import { openDialog, openMenu, openPopover, say } from './dialogs.js'
+import { button, fill, h, icon } from './dom.js'
+import { codeView, menuButton, openDialog, openPopover, say, tabbed } from './dialogs.js'
 import { commandOf, jsonOf, queryOf, swiftOf } from './comparators.js'
 import { fieldEditor } from './editors.js'
 import { whileShown } from './events.js'
@@ -285,16 +285,7 @@ export async function recordsSection() {
 
   function showQuery() {
     const query = wanted()
-    const forms = { Command: commandOf(view, query), Swift: swiftOf(query, view), JSON: jsonOf(query, zoneOfView()) }
-    openDialog('This query', () => {
-      const slot = h('div', { role: 'tabpanel', 'aria-label': 'The query' }), tabs = h('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Forms' })
-      const choose = name => {
-        fill(tabs, Object.keys(forms).map(other => h('button', { type: 'button', role: 'tab', 'aria-selected': String(other === name), tabindex: other === name ? 0 : -1, onclick: () => choose(other), onkeydown: event => { const names = Object.keys(forms), to = { ArrowRight: 1, ArrowLeft: -1 }[event.key]; if (to) { choose(names[(names.indexOf(other) + to + names.length) % names.length]); tabs.querySelector('[aria-selected=true]')?.focus() } } }, other)))
-        fill(slot, h('pre', { class: 'code', tabindex: 0 }, forms[name]), h('div', { class: 'form-actions' }, h('span', { class: 'space' }), copyButton(forms[name])))
-      }
-      choose('Command')
-      return h('div', { class: 'form' }, tabs, slot)
-    }, { kind: 'wide' })
+    openDialog('This query', () => h('div', { class: 'form' }, tabbed('The query', { Command: () => codeView(commandOf(view, query)), Swift: () => codeView(swiftOf(query, view)), JSON: () => codeView(jsonOf(query, zoneOfView())) })), { kind: 'wide' })
   }
 
   /** @param {'ndjson' | 'csv'} format */
@@ -302,19 +293,20 @@ export async function recordsSection() {
   /** @param {File} [file] */
   const importFile = async file => (await transfer()).importRecords(recordType, await zonesForWriting(), file)
 
-  const moreMenu = event => openMenu(event.currentTarget, 'More', [
+  /** @returns {Parameters<typeof import('./dialogs.js').openMenu>[2]} */
+  const moreItems = () => [
     { text: 'Export as NDJSON', icon: 'download', act: () => exportAs('ndjson') },
     { text: 'Export as CSV', icon: 'download', act: () => exportAs('csv') },
     !session.readOnly && { text: 'Import a file …', icon: 'upload', act: () => importFile() },
     'line',
     { text: 'Read again', icon: 'refresh', note: 'R', act: reload },
     { text: 'Open the schema', icon: 'schema', act: () => show({ section: 'schema', item: recordType, record: '' }) },
-  ])
+  ]
 
   const list = h('div', { class: 'list' },
     h('div', { class: 'section-head' }, h('h1', null, recordType), number, h('span', { class: 'space' }),
       button('Query as …', showQuery, { icon: 'code', title: 'This query as JSON, Swift or a command' }), button('Columns', event => chooseColumns(event.currentTarget), { icon: 'columns', 'aria-haspopup': 'dialog' }),
-      button('More actions', moreMenu, { icon: 'more', quiet: true, 'aria-haspopup': 'menu' }),
+      menuButton('More actions', moreItems),
       !session.readOnly && button('New', createHere, { icon: 'plus', kind: 'primary', title: `New ${recordType}` })),
     bar.element, selection, place, table, end)
   const element = h('section', { class: `records ${view.record ? 'open' : ''}`, 'aria-label': recordType,

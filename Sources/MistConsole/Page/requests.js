@@ -4,7 +4,7 @@ import { administration } from './administration.js'
 import { addressOf, show, view } from './address.js'
 import { barChart, lineChart, percentile } from './charts.js'
 import { button, copyButton, fill, h, icon } from './dom.js'
-import { say } from './dialogs.js'
+import { codeView, say, tabbed } from './dialogs.js'
 import { quoteShell, swiftOf } from './comparators.js'
 import { whileShown } from './events.js'
 import { refusalView, remedyOf } from './refusals.js'
@@ -140,20 +140,16 @@ export async function requestsSection() {
       const logged = await administration.request(wanted)
       if (wanted !== view.record) return
       const { summary } = logged
-      const forms = { Bodies: null, curl: curlOf(logged), Swift: swiftOfRequest(logged), JSON: JSON.stringify(logged, null, 2) }
-      const slot = h('div', { role: 'tabpanel', 'aria-label': 'The request' }), tabs = h('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Forms' })
       const fact = (name, value) => value === undefined || value === '' ? null : h('div', { class: 'fact' }, h('dt', null, name), h('dd', null, value))
-      const choose = name => {
-        fill(tabs, Object.keys(forms).map(other => h('button', { type: 'button', role: 'tab', 'aria-selected': String(other === name), tabindex: other === name ? 0 : -1, onclick: () => choose(other), onkeydown: event => { const names = Object.keys(forms), by = { ArrowRight: 1, ArrowLeft: -1 }[event.key]; if (by) { choose(names[(names.indexOf(other) + by + names.length) % names.length]); tabs.querySelector('[aria-selected=true]')?.focus() } } }, other)))
-        const body = (title, text) => [h('h2', { class: 'group-head' }, title, text !== undefined && copyButton(text, `Copy the ${title.toLowerCase()}`)), text === undefined ? h('p', { class: 'note' }, 'No text, or no longer kept.') : h('pre', { class: 'code', tabindex: 0 }, pretty(text))]
-        fill(slot, forms[name] === null ? [body('Request', logged.requestBody), body('Reply', logged.replyBody), !logged.isComplete && h('p', { class: 'note' }, 'The bodies are not kept as a whole.')] : [h('pre', { class: 'code', tabindex: 0 }, forms[name]), h('div', { class: 'form-actions' }, h('span', { class: 'space' }), copyButton(forms[name]))])
-      }
-      choose('Bodies')
+      const body = (title, text) => [h('h2', { class: 'group-head' }, title, text !== undefined && copyButton(text, `Copy the ${title.toLowerCase()}`)), text === undefined ? h('p', { class: 'note' }, 'No text, or no longer kept.') : h('pre', { class: 'code', tabindex: 0 }, pretty(text))]
       fill(panel, head(summary),
         h('div', { class: 'panel-body', tabindex: 0, role: 'group', 'aria-label': 'The request' },
           h('dl', { class: 'facts' }, fact('Status', h('span', { class: `badge ${isFailed(summary) ? 'bad' : 'good'}` }, summary.status ?? 'the connection broke')), fact('Identity', who(summary.identity)), fact('Path', h('code', null, summary.path)), fact('Time', `${summary.milliseconds.toFixed(2)} ms`), fact('Size', `${summary.requestBytes === undefined ? '?' : size(summary.requestBytes)} asked, ${summary.replyBytes === undefined ? '?' : size(summary.replyBytes)} answered`), fact('Fault', summary.fault), fact('Request UUID', summary.requestUUID && h('code', null, summary.requestUUID))),
           logged.refusals.map(refusal => reasonView(refusal, summary)),
-          tabs, slot),
+          tabbed('The request', {
+            Bodies: () => [body('Request', logged.requestBody), body('Reply', logged.replyBody), !logged.isComplete && h('p', { class: 'note' }, 'The bodies are not kept as a whole.')],
+            curl: () => codeView(curlOf(logged)), Swift: () => codeView(swiftOfRequest(logged)), JSON: () => codeView(JSON.stringify(logged, null, 2)),
+          })),
         h('footer', null, summary.path.startsWith('/database/') && !session.readOnly && button('Send again', async () => {
           try { const reply = await administration.replay(summary.number); say(`Answered ${reply.summary.status}.`); show({ record: String(reply.summary.number) }, true) } catch (error) { say(error.message, { kind: 'bad' }) }
         }, { icon: 'play', kind: 'primary', title: 'Sends the same request as the same caller' }), typeLink(logged)))

@@ -3,7 +3,7 @@
 import { administration } from './administration.js'
 import { addressOf, show, view } from './address.js'
 import { askForFile, button, copyButton, fill, h, icon, saveFile } from './dom.js'
-import { ask, askForm, labelled, openDialog, openMenu, say } from './dialogs.js'
+import { ask, askForm, labelled, menuButton, openDialog, say } from './dialogs.js'
 import { whileShown } from './events.js'
 import { refusalView } from './refusals.js'
 import { countOf, forgetSchemas, loadCounts, schema, session } from './session.js'
@@ -52,14 +52,14 @@ export async function schemaSection() {
       h('div', { class: 'section-head' }, h('h1', null, 'Schema'), h('span', { class: 'badge' }, `${draft.types.length} types`), h('span', { class: 'space' }),
         button('Compare and deploy', compare, { icon: 'upload', kind: 'named' }),
         button('Swift', showSwift, { icon: 'code', title: 'Record types in Swift' }),
-        button('More', event => openMenu(/** @type {Element} */ (event.currentTarget), 'More', [
+        menuButton('More', () => [
           { text: 'Export development', icon: 'download', act: async () => saveFile('development.ckdb', [await administration.schema(view.container, 'development')]) },
           { text: 'Export production', icon: 'download', act: async () => saveFile('production.ckdb', [await administration.schema(view.container, 'production')]) },
-          { text: 'Import a file …', icon: 'upload', act: async () => { const file = await askForFile('.ckdb,.txt'); if (file) importText(await file.text()) } },
-          { text: 'Edit as text …', icon: 'edit', act: editText },
-          'line',
-          { text: 'Reset development …', icon: 'trash', kind: 'danger', act: reset },
-        ]), { icon: 'more', quiet: true, 'aria-haspopup': 'menu' }),
+          canEdit() && { text: 'Import a file …', icon: 'upload', act: async () => { const file = await askForFile('.ckdb,.txt'); if (file) importText(await file.text()) } },
+          canEdit() && { text: 'Edit as text …', icon: 'edit', act: editText },
+          canEdit() && 'line',
+          canEdit() && { text: 'Reset development …', icon: 'trash', kind: 'danger', act: reset },
+        ]),
         canEdit() && button('New type', addType, { icon: 'plus', kind: 'primary' })),
       draftBar, body)
   }

@@ -2,7 +2,7 @@
 
 import { show, view } from './address.js'
 import { button, copyButton, fill, h, icon } from './dom.js'
-import { ask, askForm, labelled, openDialog, openMenu, say } from './dialogs.js'
+import { ask, askForm, labelled, menuButton, openDialog, say } from './dialogs.js'
 import { whileShown } from './events.js'
 import { recordLink } from './record.js'
 import { refusalView } from './refusals.js'
@@ -74,7 +74,7 @@ export async function sharesSection() {
     return h('div', { class: 'card' },
       h('header', null, h('h2', null, share.fields['cloudkit.title']?.value ?? 'A share'), root, h('span', { class: 'badge' }, share.zoneID?.zoneName), h('span', { class: 'space' }),
         link && [h('code', { class: 'note' }, share.shortGUID), copyButton(link, 'Copy the link')],
-        session.users.length > 1 && share.shortGUID && button('Accept as …', event => openMenu(/** @type {Element} */ (event.currentTarget), 'Accept as', session.users.filter(user => user.userRecordName !== share.zoneID?.ownerRecordName).map(user => ({ text: identityName(user.userRecordName), icon: 'person', note: user.emailAddress, act: () => accept(share.shortGUID, user.userRecordName === session.userRecordName ? '' : user.userRecordName) }))), { icon: 'person', kind: 'named', 'aria-haspopup': 'menu' }),
+        session.users.length > 1 && share.shortGUID && menuButton('Accept as …', () => session.users.filter(user => user.userRecordName !== share.zoneID?.ownerRecordName).map(user => ({ text: identityName(user.userRecordName), icon: 'person', note: user.emailAddress, act: () => accept(share.shortGUID, user.userRecordName === session.userRecordName ? '' : user.userRecordName) })), { icon: 'person', kind: 'named' }),
         canWrite && button('Stop sharing', async () => {
           if (!await ask('Stop sharing?', 'The record stays. The others no longer see it.', 'Stop sharing', { kind: 'danger' })) return
           const [reply] = await modify([{ operationType: 'delete', record: { recordName: share.recordName, recordChangeTag: share.recordChangeTag } }], share.zoneID)

@@ -2,7 +2,7 @@
 
 import { administration } from './administration.js'
 import { askForFile, button, fill, h, icon, saveFile } from './dom.js'
-import { ask, askForm, labelled, openDialog, openMenu, say, withProgress } from './dialogs.js'
+import { ask, askForm, labelled, menuButton, openDialog, say, withProgress } from './dialogs.js'
 import { whileShown } from './events.js'
 import { refusalView } from './refusals.js'
 import { changeList } from './schema.js'
@@ -61,10 +61,10 @@ export async function snapshotsSection() {
       ? h('div', { class: 'empty' }, icon('snapshots'), h('h2', null, 'No snapshots'), h('p', null, 'A snapshot has everything: containers, users, schemas and files. Take one before a test, and restore it afterwards.'), session.canAdminister && button('Take a snapshot', take, { icon: 'plus', kind: 'primary named' }))
       : h('div', { class: 'card' }, h('div', { class: 'scroll-x' }, h('table', { class: 'plain-table' }, h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Name'), h('th', { scope: 'col' }, 'Taken'), h('th', { scope: 'col', class: 'number' }, 'Records'), h('th', { scope: 'col', class: 'number' }, 'Size'), h('td'))),
         h('tbody', null, snapshots.map(snapshot => h('tr', null, h('td', { class: 'mono' }, snapshot.name), h('td', { class: 'note', title: localDate(snapshot.timestamp) }, ago(snapshot.timestamp)), h('td', { class: 'number' }, count(snapshot.records)), h('td', { class: 'number' }, size(snapshot.bytes)),
-          h('td', { class: 'acts' }, button('Compare', event => openMenu(/** @type {Element} */ (event.currentTarget), 'Compare with', [{ text: 'What there is now', act: () => compare(snapshot) }, ...snapshots.filter(other => other !== snapshot).map(other => ({ text: other.name, note: ago(other.timestamp), act: () => compare(snapshot, other.name) }))]), { icon: 'columns', kind: 'named', 'aria-haspopup': 'menu', 'aria-label': `Compare ${snapshot.name}` }), ' ', session.canAdminister && button('Restore', () => restore(snapshot), { icon: 'undo', kind: 'named', 'aria-label': `Restore ${snapshot.name}` }), ' ', button(`More about ${snapshot.name}`, event => openMenu(/** @type {Element} */ (event.currentTarget), 'More', [
+          h('td', { class: 'acts' }, menuButton('Compare', () => [{ text: 'What there is now', act: () => compare(snapshot) }, ...snapshots.filter(other => other !== snapshot).map(other => ({ text: other.name, note: ago(other.timestamp), act: () => compare(snapshot, other.name) }))], { icon: 'columns', kind: 'named', 'aria-label': `Compare ${snapshot.name}` }), ' ', session.canAdminister && button('Restore', () => restore(snapshot), { icon: 'undo', kind: 'named', 'aria-label': `Restore ${snapshot.name}` }), ' ', menuButton(`More about ${snapshot.name}`, () => [
             { text: 'Save as a file', icon: 'download', act: async () => saveFile(`${snapshot.name}.sqlite`, await withProgress('Exporting', () => administration.snapshotFile(snapshot.name), { canStop: false }) ?? new Blob()) },
             session.canAdminister && { text: 'Delete …', icon: 'trash', kind: 'danger', act: async () => { if (await ask(`Delete ${snapshot.name}?`, 'The data stay as they are.', 'Delete', { kind: 'danger' })) { await administration.deleteSnapshot(snapshot.name); await read() } } },
-          ]), { icon: 'more', quiet: true, 'aria-haspopup': 'menu' })))))))))
+          ])))))))))
   }
   await read()
   whileShown('snapshots', element, read)

@@ -3,7 +3,7 @@
 import { administration } from './administration.js'
 import { addressOf, show, view } from './address.js'
 import { button, copyButton, fill, h, icon } from './dom.js'
-import { ask, askForm, labelled, openMenu, say, withProgress } from './dialogs.js'
+import { ask, askForm, labelled, menuButton, say, withProgress } from './dialogs.js'
 import { whileShown } from './events.js'
 import { refusalView } from './refusals.js'
 import { actingUser, learn, loadCounts, session, userName } from './session.js'
@@ -89,13 +89,13 @@ async function overview() {
           h('td', { class: 'mono' }, view.scope === 'public' ? zone.zoneName : h('a', { href: addressOf({ section: 'zones', item: zone.zoneName, owner: view.scope === 'shared' ? zone.ownerRecordName : '' }) }, zone.zoneName)), h('td', null, userName(zone.ownerRecordName)),
           hasSizes && [h('td', { class: 'number' }, sizes ? count(sizes.records) : ''), h('td', { class: 'number' }, sizes ? size(sizes.recordBytes) : ''), h('td', { class: 'number' }, sizes ? size(sizes.assetBytes) : ''), h('td', { class: 'number' }, sizes ? count(sizes.changes) : '')],
           hasTokens && h('td', { class: 'mono note token' }, value && [h('span', null, value.length > 26 ? `${value.slice(0, 24)}…` : value), copyButton(value, `Copy the token of ${zone.zoneName}`)]),
-          h('td', { class: 'acts' }, view.scope !== 'public' && button(`More about ${zone.zoneName}`, event => openMenu(/** @type {Element} */ (event.currentTarget), 'More', [
+          h('td', { class: 'acts' }, view.scope !== 'public' && menuButton(`More about ${zone.zoneName}`, () => [
             { text: 'Changes', icon: 'zones', act: () => show({ item: zone.zoneName, owner: view.scope === 'shared' ? zone.ownerRecordName : '' }) },
             { text: 'Records', icon: 'records', act: () => show({ section: 'records', item: '', zone: zone.zoneName, owner: view.scope === 'shared' ? zone.ownerRecordName : '' }) },
             !session.readOnly && zone.zoneName !== '_defaultZone' && 'line',
             !session.readOnly && zone.zoneName !== '_defaultZone' && { text: 'Delete all records …', icon: 'trash', kind: 'danger', act: () => empty(zone) },
             !session.readOnly && zone.zoneName !== '_defaultZone' && { text: view.scope === 'shared' ? 'Leave …' : 'Delete the zone …', icon: 'trash', kind: 'danger', act: () => drop(zone) },
-          ]), { icon: 'more', quiet: true, 'aria-haspopup': 'menu' })))
+          ])))
       })))
   }
 
