@@ -588,6 +588,7 @@ class Stories:
         # The other sections are asked for when they are opened.
         for section in ("schema", "zones", "shares", "subscriptions", "people", "requests", "faults", "snapshots"):
             self.show(section)
+        b.driver.execute_async_script("import('/transfer.js').then(arguments[0])")
         print(f"    the page: {opened:,} bytes when it is opened, {b.run(size):,} bytes with all its sections", file=sys.stderr)
         self.assertGreater(opened, 50_000)
         self.assertLess(opened, 250_000, "bytes of the page when it is opened")
