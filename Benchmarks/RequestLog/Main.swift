@@ -28,9 +28,9 @@ enum RequestLogBenchmark {
             )
             if hasLog { configuration.administration = .init(container: container, version: "0") }
             server = try CloudKitEmulatorServer(emulator, configuration: configuration)
-            try emulator.registerAPIToken("token", for: container, in: .development)
+            let apiToken = try emulator.registerAPIToken(for: container, in: .development)
             let token = try emulator.issueWebAuthToken(for: emulator.createUser(), keepsSignedIn: true)
-            query = "?ckAPIToken=token&ckWebAuthToken=\(PercentEncoding.encode(token))"
+            query = "?ckAPIToken=\(apiToken)&ckWebAuthToken=\(PercentEncoding.encode(token))"
         }
 
         func send(_ endpoint: String, _ body: String) async throws {
