@@ -117,7 +117,7 @@ struct SimulationTests {
     }
 
     @Test func devicesAgreeWithWrongClocksAndPurgedZones() async throws {
-        try await run(20) { $0.faults = .all }
+        try await run(5) { $0.faults = .all }
     }
 
     @Test("44. Devices agree where a type is fetched first")
