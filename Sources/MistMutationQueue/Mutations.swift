@@ -119,7 +119,9 @@ struct Mutations: OwnedTables {
 
     /// The mutation of this queue with an identifier.
     func row(_ id: MutationID) throws -> MutationRow? {
-        try db.row("SELECT \(Self.columns) FROM mist_mutation WHERE id = ? AND queue = ?", [id.rawValue, queue]).map(Self.mutation)
+        try db.row("SELECT \(Self.columns) FROM mist_mutation WHERE id = ? AND queue = ?", [id.rawValue, queue]).map(
+            Self.mutation
+        )
     }
 
     /// The number of a mutation of any queue of the file.

@@ -46,7 +46,7 @@ extension RequestContext {
                 try QueryCondition(filter, of: type, configuration: configuration)
             }
             let order = try QueryOrder(query.sorts, of: type)
-            // Nobody has shared anything with the user.
+            // No one has shared anything with the user.
             guard !zones.isEmpty else { return Components.Schemas.QueryRecordsResponse(records: []) }
             let queryFingerprint = try self.queryFingerprint(of: query, zones: isZoneWide ? [] : zones, in: context)
             let plan = try QueryPlan(
