@@ -100,10 +100,7 @@ extension MovedRecords {
             try other.id != row.id && knownVersions.fetch(named: other.name, in: other.zone)?.creation == known.creation
         }
         // Another device has moved it to a zone that this device has moved it on from.
-        let isElsewhere = try moves.entries(of: row.id, table.id).contains { other in
-            let version = try knownVersions.fetch(named: other.name, in: other.zone)
-            return version?.row == row.id && version?.tag != nil
-        }
+        let isElsewhere = try former(of: row, table)?.tag != nil
         // The zone of the copy was read as well: a copy without a tag never reached the service.
         let copy = try knownVersions.fetch(named: row.name, in: row.zone)
         guard copy?.tag == nil, !hasCopy, !isElsewhere else { return try knownVersions.forget(known.id) }

@@ -102,14 +102,14 @@ extension MovedRecords {
         }
         let known = try knownVersions.fetch(named: name, in: zone.id)
         let created = try known.map(\.created) ?? tombstones.created(name, in: zone.id) ?? nil
-        if let created, let theirs = record.created?.time, created != theirs {
-            guard isBack(record, createdAt: known?.creation ?? entry.times?.creation) else {
-                // The record was deleted, and its name is used again.
-                try moves.forget(entry)
-                try tombstones.forget(name, in: zone.id)
-                if let known { try knownVersions.forget(known.id) }
-                return false
-            }
+        if let created, let theirs = record.created?.time, created != theirs,
+            !isBack(record, createdAt: known?.creation ?? entry.times?.creation)
+        {
+            // The record was deleted, and its name is used again.
+            try moves.forget(entry)
+            try tombstones.forget(name, in: zone.id)
+            if let known { try knownVersions.forget(known.id) }
+            return false
         }
         // It was moved back after the move of this device: its row arrives here.
         if try isMoved(record, after: row, table) { return false }
