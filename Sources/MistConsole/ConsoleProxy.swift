@@ -247,7 +247,7 @@ package struct ConsoleProxy: Sendable {
         }
         var forwarded = Self.forwarded(request)
         forwarded.headerFields[.authorization] = "Bearer \(secret)"
-        let (response, reply) = try await send(forwarded, body.map { .one($0) } ?? .none, operationID: "administration")
+        let (response, reply) = try await send(forwarded, body, operationID: "administration")
         return (Self.returned(response), reply)
     }
 
@@ -292,23 +292,20 @@ package struct ConsoleProxy: Sendable {
                 )
             }
             forwarded.headerFields[.actAs] = value
-            let (response, reply) = try await send(forwarded, .one(HTTPBody(bytes)), operationID: "records")
+            let (response, reply) = try await send(forwarded, HTTPBody(bytes), operationID: "records")
             return try await rewritten(response, reply, for: request)
         }
+        let content = request.method == .get ? nil : HTTPBody(bytes)
         var outgoing = OutgoingRequest(
             forwarded,
-            body: request.method == .get ? nil : HTTPBody(bytes),
+            body: content,
             baseURL: service.address,
             operationID: "console"
         )
         try await identity.credentials.authenticate(&outgoing)
         forwarded.path = outgoing.subpath
         forwarded.headerFields = outgoing.headerFields
-        let (response, reply) = try await send(
-            forwarded,
-            request.method == .get ? .none : .one(HTTPBody(bytes)),
-            operationID: "console"
-        )
+        let (response, reply) = try await send(forwarded, content, operationID: "console")
         await identity.credentials.didReceive(response, to: outgoing)
         return try await rewritten(response, reply, for: request)
     }
@@ -397,18 +394,12 @@ package struct ConsoleProxy: Sendable {
 
     // MARK: Messages
 
-    private enum Content {
-        case none
-        case one(HTTPBody)
-    }
-
     private func send(
         _ request: HTTPRequest,
-        _ content: Content,
+        _ body: HTTPBody?,
         operationID: String
     ) async throws -> (HTTPResponse, HTTPBody?) {
-        let body: HTTPBody? = if case .one(let body) = content { body } else { nil }
-        return try await service.transport.send(request, body: body, baseURL: service.address, operationID: operationID)
+        try await service.transport.send(request, body: body, baseURL: service.address, operationID: operationID)
     }
 
     private func bytes(of body: HTTPBody?) async throws -> ArraySlice<UInt8> {

@@ -1,10 +1,10 @@
+import CloudKitEmulatorServer
 import Synchronization
 
 /// Addresses of the proxy that stand for addresses of files at the service.
 ///
 /// An address of a file is a credential: everyone who has it can fetch the file. So it stays in the process. The page gets a
-/// number of 128 random bits in its place, which is the same for the same address, so that a picture is not fetched
-/// twice.
+/// random number in its place, which is the same for the same address, so that a picture is not fetched twice.
 final class FileLinks: Sendable {
     private struct State {
         var linkOfAddress: [String: String] = [:]
@@ -23,11 +23,7 @@ final class FileLinks: Sendable {
         guard address.hasPrefix("https://") || address.hasPrefix("http://") else { return nil }
         let link = state.withLock { state in
             if let link = state.linkOfAddress[address] { return link }
-            var generator = SystemRandomNumberGenerator()
-            let link = (0..<2).map { _ in
-                let digits = String(generator.next(), radix: 16)
-                return String(repeating: "0", count: 16 - digits.count) + digits
-            }.joined()
+            let link = StartSecret().revealDigits()
             if state.order.count >= Self.capacity {
                 for link in state.order.prefix(Self.capacity / 2) {
                     state.addressOfLink.removeValue(forKey: link).map {
