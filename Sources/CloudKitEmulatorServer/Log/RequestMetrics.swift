@@ -18,6 +18,12 @@ final class RequestMetrics: Sendable {
         var seconds = 0.0
         /// The number of requests that took at most the time of ``bounds``, without those of the bounds before.
         var buckets = [Int](repeating: 0, count: RequestMetrics.bounds.count)
+
+        mutating func add(_ seconds: Double) {
+            count += 1
+            self.seconds += seconds
+            if let bucket = RequestMetrics.bounds.firstIndex(where: { seconds <= $0 }) { buckets[bucket] += 1 }
+        }
     }
 
     private struct State {
@@ -31,14 +37,9 @@ final class RequestMetrics: Sendable {
 
     /// Counts a request.
     func add(operation: String?, status: Int?, duration: Duration, isFaulted: Bool) {
-        let seconds = duration / .seconds(1)
-        let bucket = Self.bounds.firstIndex { seconds <= $0 }
         state.withLock { state in
             if isFaulted { state.faulted += 1 }
-            let key = Key(operation: operation, status: status)
-            state.series[key, default: Series()].count += 1
-            state.series[key, default: Series()].seconds += seconds
-            if let bucket { state.series[key, default: Series()].buckets[bucket] += 1 }
+            state.series[Key(operation: operation, status: status), default: Series()].add(duration / .seconds(1))
         }
     }
 
