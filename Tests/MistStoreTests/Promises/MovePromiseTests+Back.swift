@@ -65,11 +65,7 @@ extension MovePromiseTests {
 
     @Test("11, 40. A record that another device has moved on is in one zone after an undo of the mover's deletes")
     func undoneDeletesOfRecordsThatWereMovedOn() async throws {
-        let scenario = try SyncScenario()
-        let phone = try scenario.device("phone", records: [Folder.self], zones: .perRoot) {
-            $0.massDeletionLimit = MassDeletionLimit(records: 1, fraction: 0.1)
-        }
-        let laptop = try scenario.device("laptop", records: [Folder.self], zones: .perRoot)
+        let (scenario, phone, laptop) = try guardedDevices()
         try phone.run(
             "INSERT INTO Folder (_recordName) VALUES ('x'), ('y'), ('z')",
             "INSERT INTO Folder (_recordName, above) VALUES ('a', 'x'), ('b', 'a'), ('c', 'a')"
@@ -150,11 +146,7 @@ extension MovePromiseTests {
 
     @Test("11, 40. An undo takes back the delete of a record that was moved before, and whose copy was never sent")
     func undoneDeletesOfUnsentCopies() async throws {
-        let scenario = try SyncScenario()
-        let phone = try scenario.device("phone", records: [Folder.self], zones: .perRoot) {
-            $0.massDeletionLimit = MassDeletionLimit(records: 1, fraction: 0.1)
-        }
-        let laptop = try scenario.device("laptop", records: [Folder.self], zones: .perRoot)
+        let (scenario, phone, laptop) = try guardedDevices()
         try phone.run(
             "INSERT INTO Folder (_recordName) VALUES ('x'), ('y')",
             "INSERT INTO Folder (_recordName, above) VALUES ('a', 'x'), ('b', 'a'), ('c', 'y')"
@@ -204,11 +196,7 @@ extension MovePromiseTests {
 
     @Test("11, 40. A delete that is taken back concerns all devices, where another one has deleted the copy meanwhile")
     func undoneDeletesAreAnnounced() async throws {
-        let scenario = try SyncScenario()
-        let phone = try scenario.device("phone", records: [Folder.self], zones: .perRoot) {
-            $0.massDeletionLimit = MassDeletionLimit(records: 1, fraction: 0.1)
-        }
-        let laptop = try scenario.device("laptop", records: [Folder.self], zones: .perRoot)
+        let (scenario, phone, laptop) = try guardedDevices()
         try phone.run(
             "INSERT INTO Folder (_recordName) VALUES ('x'), ('y')",
             "INSERT INTO Folder (_recordName, above) VALUES ('a', 'x'), ('b', 'a')"

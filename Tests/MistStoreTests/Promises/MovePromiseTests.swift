@@ -35,6 +35,15 @@ struct MovePromiseTests {
         return (scenario, phone, laptop)
     }
 
+    /// Two devices with a zone for each root. Several deletes of the phone wait for a permission.
+    func guardedDevices() throws -> (SyncScenario, ScenarioDevice, ScenarioDevice) {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone", records: [Folder.self], zones: .perRoot) {
+            $0.massDeletionLimit = MassDeletionLimit(records: 1, fraction: 0.1)
+        }
+        return (scenario, phone, try scenario.device("laptop", records: [Folder.self], zones: .perRoot))
+    }
+
     private static let moved = [
         "Folder a above=→y opened=0 title=a", "Folder b above=→a opened=0 title=b", "Folder x opened=0 title=x",
         "Folder y opened=0 title=y",
@@ -765,11 +774,7 @@ struct MovePromiseTests {
         arguments: [ScenarioDevice.Delivery.answered, .lostReply, .crashAfter, .lostRequest]
     )
     func undoneDeletesOfMovedRecords(delivery: ScenarioDevice.Delivery) async throws {
-        let scenario = try SyncScenario()
-        let phone = try scenario.device("phone", records: [Folder.self], zones: .perRoot) {
-            $0.massDeletionLimit = MassDeletionLimit(records: 1, fraction: 0.1)
-        }
-        let laptop = try scenario.device("laptop", records: [Folder.self], zones: .perRoot)
+        let (scenario, phone, laptop) = try guardedDevices()
         try phone.run(
             "INSERT INTO Folder (_recordName) VALUES ('x'), ('y')",
             "INSERT INTO Folder (_recordName, above) VALUES ('a', 'x'), ('b', 'a'), ('c', 'a')"
