@@ -11,21 +11,18 @@ import Testing
 
 /// The requests that an emulator keeps, and what it says about them.
 struct RequestLogTests {
-    private static let create =
-        #"{"operations":[{"operationType":"create","record":{"recordType":"Note","recordName":"n","fields":{"title":{"value":"Milk"}}}}]}"#
-
     @Test func aRequestIsShownWithItsBodies() async throws {
         let page = try await PageServer()
-        let reply = try await page.ask("records/modify", Self.create)
+        let reply = try await page.ask("records/modify", PageServer.create)
         #expect(reply.headerFields[.loggedRequest] == "1")
         let request = try await page.latestRequest()
         #expect(request.summary.number == 1 && request.summary.method == "POST" && request.summary.status == 200)
         #expect(request.summary.endpoint == "records/modify" && request.summary.identity == page.user)
-        #expect(request.summary.requestBytes == Self.create.utf8.count)
+        #expect(request.summary.requestBytes == PageServer.create.utf8.count)
         #expect(request.summary.replyBytes == reply.bytes.count)
         #expect(request.isComplete && request.refusals.isEmpty)
         let sent = try JSONReader.read(JSONValue.self, from: Array(try #require(request.requestBody).utf8))
-        #expect(sent == (try JSONReader.read(JSONValue.self, from: Array(Self.create.utf8))))
+        #expect(sent == (try JSONReader.read(JSONValue.self, from: Array(PageServer.create.utf8))))
         let answered = try JSONReader.read(JSONValue.self, from: Array(try #require(request.replyBody).utf8))
         #expect(answered == reply.json)
         #expect(try await page.administer(.get, "/requests/2").status == .notFound)
@@ -67,7 +64,7 @@ struct RequestLogTests {
     @Test func aRequestIsSentAgainAsTheSameCaller() async throws {
         let page = try await PageServer()
         let other = try page.emulator.createUser()
-        _ = try await page.ask("records/modify", as: other, Self.create)
+        _ = try await page.ask("records/modify", as: other, PageServer.create)
         let again = try await page.administer(.post, "/requests/1/replay").read(Components.Schemas.LoggedRequest.self)
         #expect(again.summary.number == 2 && again.summary.identity == other)
         #expect(again.refusals.map(\.serverErrorCode) == ["CONFLICT"])
@@ -151,34 +148,34 @@ struct RequestLogTests {
         let schema = "DEFINE SCHEMA RECORD TYPE Note (title STRING, GRANT READ TO \"_world\");"
         let path = "/containers/\(PageServer.container)/development/schema"
         _ = try await page.administer(.put, path, schema, type: "text/plain")
-        let refused = try await page.ask("records/modify", in: .public, Self.create)
+        let refused = try await page.ask("records/modify", in: .public, PageServer.create)
         #expect(refused.json["records"]?[0]?["serverErrorCode"]?.stringValue == "ACCESS_DENIED")
         let refusal = try #require(try await refusals(page).first)
         #expect(refusal.item == "n" && refusal.rules.map(\.id) == ["createWithoutGrant"])
         let remedy = try #require(refusal.remedies.first)
         #expect(remedy.title == "Grant CREATE on Note to _icloud")
         _ = try await page.send(.post, try #require(remedy.request).path, remedy.request?.body, page: page.ownPage)
-        let saved = try await page.ask("records/modify", in: .public, Self.create)
+        let saved = try await page.ask("records/modify", in: .public, PageServer.create)
         #expect(saved.json["records"]?[0]?["recordChangeTag"] != nil, "\(saved.text)")
-        _ = try await page.ask("records/modify", in: .public, as: "nobody", Self.create)
+        _ = try await page.ask("records/modify", in: .public, as: "nobody", PageServer.create)
         #expect(try await refusals(page).first?.remedies.map(\.kind) == [.signIn])
     }
 
     @Test func aTypeOfDevelopmentAloneIsDeployed() async throws {
         let page = try await PageServer()
-        _ = try await page.ask("records/modify", Self.create)
-        _ = try await page.ask("records/modify", environment: .production, Self.create)
+        _ = try await page.ask("records/modify", PageServer.create)
+        _ = try await page.ask("records/modify", environment: .production, PageServer.create)
         let refusal = try #require(try await refusals(page).first)
         #expect(refusal.rules.map(\.id).contains("typeNotDeployed"))
         let request = try #require(refusal.remedies.first?.request)
         #expect(try await page.send(.post, request.path, request.body, page: page.ownPage).status == .ok)
-        let saved = try await page.ask("records/modify", environment: .production, Self.create)
+        let saved = try await page.ask("records/modify", environment: .production, PageServer.create)
         #expect(saved.json["records"]?[0]?["recordChangeTag"] != nil, "\(saved.text)")
     }
 
     @Test func anOldTagIsAConflict() async throws {
         let page = try await PageServer()
-        _ = try await page.ask("records/modify", Self.create)
+        _ = try await page.ask("records/modify", PageServer.create)
         let update =
             #"{"operations":[{"operationType":"update","record":{"recordType":"Note","recordName":"n","recordChangeTag":"old"}}]}"#
         _ = try await page.ask("records/modify", update)
@@ -190,7 +187,7 @@ struct RequestLogTests {
     @Test func anEmptyResultSaysWhereTheRecordsAre() async throws {
         let page = try await PageServer()
         let query = #"{"query":{"recordType":"Note"}}"#
-        _ = try await page.ask("records/modify", Self.create)
+        _ = try await page.ask("records/modify", PageServer.create)
         _ = try await page.ask("records/query", query)
         #expect(try await refusals(page).isEmpty)
         _ = try await page.ask("records/query", in: .public, query)

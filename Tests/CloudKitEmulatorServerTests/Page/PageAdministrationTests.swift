@@ -10,16 +10,16 @@ import Testing
 
 /// What the console's page asks of the administration.
 struct PageAdministrationTests {
-    private static let create =
-        #"{"operations":[{"operationType":"create","record":{"recordType":"Note","recordName":"n","fields":{"title":{"value":"Milk"}}}}]}"#
-
     @Test func zonesHaveTheirSizes() async throws {
         let page = try await PageServer()
         _ = try await page.ask(
             "zones/modify",
             #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#
         )
-        _ = try await page.ask("records/modify", Self.create.replacing("]}", with: #"],"zoneID":{"zoneName":"Z"}}"#))
+        _ = try await page.ask(
+            "records/modify",
+            PageServer.create.replacing("]}", with: #"],"zoneID":{"zoneName":"Z"}}"#)
+        )
         _ = try await page.ask(
             "zones/modify",
             #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Y"}}}]}"#
@@ -43,7 +43,7 @@ struct PageAdministrationTests {
         #expect(none.json["zones"]?[0]?["records"]?.arrayValue == [], "\(none.text)")
         _ = try await page.ask(
             "records/modify",
-            Self.create.replacing(#""n""#, with: #""m""#).replacing("]}", with: #"],"zoneID":{"zoneName":"Z"}}"#)
+            PageServer.create.replacing(#""n""#, with: #""m""#).replacing("]}", with: #"],"zoneID":{"zoneName":"Z"}}"#)
         )
         let one = try await page.ask("changes/zone", changes)
         #expect(one.json["zones"]?[0]?["records"]?[0]?["recordName"]?.stringValue == "m", "\(one.text)")
@@ -65,7 +65,7 @@ struct PageAdministrationTests {
             try await page.administer(.get, path).read(Components.Schemas.SubscriptionList.self)
         }
         #expect(try await list().subscriptions.map(\.pushes) == [0])
-        _ = try await page.ask("records/modify", Self.create)
+        _ = try await page.ask("records/modify", PageServer.create)
         let first = try await list()
         #expect(first.subscriptions.map(\.subscriptionID) == ["S"] && first.subscriptions.map(\.pushes) == [1])
         #expect(
@@ -73,10 +73,10 @@ struct PageAdministrationTests {
         )
         #expect(first.pushes.map(\.devices) == [0] && first.pushes[0].payload.contains(#""n""#), "\(first.pushes)")
         // With a device the payload is what the device gets.
-        _ = try await page.ask("records/modify", Self.create.replacing(#""n""#, with: #""m""#))
+        _ = try await page.ask("records/modify", PageServer.create.replacing(#""n""#, with: #""m""#))
         let database = DatabaseAddress(PageServer.container, .development, .public)
         let device = try page.emulator.request(in: database, as: .user(page.user)).createDevice()
-        _ = try await page.ask("records/modify", Self.create.replacing(#""n""#, with: #""o""#))
+        _ = try await page.ask("records/modify", PageServer.create.replacing(#""n""#, with: #""o""#))
         let latest = try #require(try await list().pushes.first)
         let received = try page.emulator.takePushes(forDeviceToken: device)
         #expect(latest.devices == 1 && received.map { String(decoding: $0, as: UTF8.self) } == [latest.payload])
@@ -85,7 +85,7 @@ struct PageAdministrationTests {
     @Test func theSchemaIsShownAndSwiftIsWritten() async throws {
         let page = try await PageServer()
         let path = "/containers/\(PageServer.container)/development/schema"
-        _ = try await page.ask("records/modify", Self.create)
+        _ = try await page.ask("records/modify", PageServer.create)
         let extended = try await page.administer(.get, path + "/types").read(Components.Schemas.SchemaDescription.self)
         #expect(!extended.isEnforced && extended.types.map(\.name).contains("Note"))
         let schema =
@@ -159,7 +159,7 @@ struct PageAdministrationTests {
 
     @Test func snapshotsAreTakenAndRestoredByThePage() async throws {
         let page = try await PageServer()
-        _ = try await page.ask("records/modify", Self.create)
+        _ = try await page.ask("records/modify", PageServer.create)
         #expect(try await page.administer(.post, "/snapshots", #"{"name":"one"}"#).json["records"]?.int64Value == 1)
         #expect(try await page.administer(.post, "/snapshots", #"{"name":"one"}"#).status == .conflict)
         #expect(try await page.administer(.post, "/snapshots", #"{"name":"../x"}"#).status == .badRequest)
@@ -182,7 +182,7 @@ struct PageAdministrationTests {
 
     @Test func metricsCountRequests() async throws {
         let page = try await PageServer()
-        for _ in 0..<3 { _ = try await page.ask("records/modify", Self.create) }
+        for _ in 0..<3 { _ = try await page.ask("records/modify", PageServer.create) }
         _ = try await page.administer(.post, "/faults", #"{"fault":"throttle"}"#)
         _ = try await page.ask("zones/list")
         let lines = Set(try await page.administer(.get, "/metrics").text.split(separator: "\n").map(String.init))

@@ -14,6 +14,9 @@ import Testing
 struct PageServer {
     static let container = "iCloud.com.example.app"
     static let address = "http://127.0.0.1:8181"
+    /// The body of a request that creates the note `n`.
+    static let create =
+        #"{"operations":[{"operationType":"create","record":{"recordType":"Note","recordName":"n","fields":{"title":{"value":"Milk"}}}}]}"#
     let server: CloudKitEmulatorServer
     let emulator: CloudKitEmulator
     let user: String
