@@ -40,4 +40,9 @@ let source = """
     }
 
     """
-try Data(source.utf8).write(to: URL(fileURLWithPath: output))
+// The package manager runs this again whenever it changes between builds for debugging and for production, which share
+// the file. One that stays untouched does not make it compile and link again what contains the page.
+let (embedded, file) = (Data(source.utf8), URL(fileURLWithPath: output))
+if try !FileManager.default.fileExists(atPath: output) || Data(contentsOf: file) != embedded {
+    try embedded.write(to: file)
+}
