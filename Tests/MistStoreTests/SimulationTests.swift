@@ -36,19 +36,19 @@ struct SimulationTests {
     }
 
     @Test func devicesAgreeAfterFaultsOfTheNetworkAndCrashes() async throws {
-        let counts = try await run(20) { $0.faults = .network }
+        let counts = try await run(10) { $0.faults = .network }
         // The runs include families that are sent as a whole. A small number of seeds may have no family that fails.
-        guard counts.count >= 20 else { return }
+        guard counts.count >= 10 else { return }
         #expect(counts.contains { $0.atomicRequests > 0 })
         #expect(counts.contains { $0.atomicFailures > 0 })
     }
 
     @Test func devicesAgreeWithAZoneForEachRoot() async throws {
-        try await run(5) {
+        try await run(2) {
             $0.zones = .perRoot
             $0.faults = .network
         }
-        try await run(5) {
+        try await run(2) {
             $0.zones = .perRoot
             $0.faults = .all
             $0.faults.purge = 0.01
@@ -94,11 +94,11 @@ struct SimulationTests {
     /// A public database has no change feed: changed records are found by their modification time, and deletes by
     /// missing names.
     @Test func devicesAgreeAboutAPublicDatabase() async throws {
-        try await run(5) {
+        try await run(2) {
             $0.scope = .public
             $0.faults = .network
         }
-        try await run(5) {
+        try await run(2) {
             $0.scope = .public
             $0.faults = .all
         }
@@ -117,7 +117,7 @@ struct SimulationTests {
     }
 
     @Test func devicesAgreeWithWrongClocksAndPurgedZones() async throws {
-        try await run(5) { $0.faults = .all }
+        try await run(2) { $0.faults = .all }
     }
 
     @Test("44. Devices agree where a type is fetched first")
@@ -126,7 +126,7 @@ struct SimulationTests {
         configuration.fetchFirst = [Book.self]
         let simulation = SyncSimulation(records: [Shelf.self, Book.self], configuration: configuration)
         for zones in [ZoneLayout.single("Records"), .perRoot] {
-            try await run(4, simulation) {
+            try await run(2, simulation) {
                 $0.zones = zones
                 $0.faults = .all
                 $0.faults.purge = 0.01
@@ -185,7 +185,7 @@ struct SimulationTests {
         configuration.setEditTimes(.ofRecord, of: Shelf.self)
         configuration.setEditTimes(.ofRecord, of: Page.self)
         let simulation = SyncSimulation(records: [Shelf.self, Page.self], configuration: configuration)
-        try await run(4, simulation) { $0.faults = .all }
+        try await run(2, simulation) { $0.faults = .all }
     }
 }
 
