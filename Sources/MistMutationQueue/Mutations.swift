@@ -58,9 +58,17 @@ struct Mutations: OwnedTables {
         number, queue, id, entity, version, json, created, is_ready, epoch, state, attempts, attempt_limit, next_attempt, \
         is_sent, error, is_reported
         """
-    private static let waiting = "state = \(MutationState.waiting.number)"
+    private static let waiting = condition(.waiting)
     private static let notWaiting = "state <> \(MutationState.waiting.number)"
-    private static let sending = "state = \(MutationState.sending.number)"
+    private static let sending = condition(.sending)
+
+    /// Finds the mutations in a state by an index.
+    ///
+    /// The index of those that do not wait is used only where the statement says so as well. The number is part of the
+    /// statement, since SQLite compiles a statement again in each run if an index depends on a parameter.
+    private static func condition(_ state: MutationState) -> String {
+        state == .waiting ? "state = \(state.number)" : "\(notWaiting) AND state = \(state.number)"
+    }
 
     /// For how long the identifiers of discarded mutations are kept: 30 days, in milliseconds.
     private static let discardedTime: Int64 = 30 * 86_400_000
@@ -151,9 +159,7 @@ struct Mutations: OwnedTables {
             arguments += [entity]
         }
         if let state {
-            // The index needs to see that the state is not the most frequent one.
-            condition += state == .waiting ? " AND \(Self.waiting)" : " AND \(Self.notWaiting) AND state = ?"
-            if state != .waiting { arguments += [state.number] }
+            condition += " AND \(Self.condition(state))"
         }
         return try db.rows(
             "SELECT \(Self.columns) FROM mist_mutation WHERE \(condition) ORDER BY number LIMIT ?",
@@ -185,8 +191,8 @@ struct Mutations: OwnedTables {
     var areBeingSent: Bool {
         get throws {
             try db.value(
-                "SELECT EXISTS (SELECT 1 FROM mist_mutation WHERE queue = ? AND \(Self.notWaiting) AND state = ?)",
-                [queue, MutationState.sending.number],
+                "SELECT EXISTS (SELECT 1 FROM mist_mutation WHERE queue = ? AND \(Self.sending))",
+                [queue],
                 as: Bool.self
             ) ?? false
         }
@@ -195,8 +201,8 @@ struct Mutations: OwnedTables {
     /// Mutations that are being sent, and not by one of the attempts that are under way in an epoch of the lease.
     func beingSent(besides underWay: [MutationNumber], in epoch: Int64) throws -> [MutationRow] {
         try db.rows(
-            "SELECT number, epoch FROM mist_mutation WHERE queue = ? AND \(Self.notWaiting) AND state = ?",
-            [queue, MutationState.sending.number]
+            "SELECT number, epoch FROM mist_mutation WHERE queue = ? AND \(Self.sending)",
+            [queue]
         ).compactMap { sent in
             let number: MutationNumber = sent[0]
             return sent[1] == epoch && underWay.contains(number) ? nil : try row(number)
@@ -206,8 +212,8 @@ struct Mutations: OwnedTables {
     /// Mutations that an earlier version of the program could not read. Their column `epoch` has that version.
     func unreadable(before version: Int) throws -> [MutationRow] {
         try db.rows(
-            "SELECT \(Self.columns) FROM mist_mutation WHERE queue = ? AND \(Self.notWaiting) AND state = ? AND epoch < ?",
-            [queue, MutationState.unreadable.number, version]
+            "SELECT \(Self.columns) FROM mist_mutation WHERE queue = ? AND \(Self.condition(.unreadable)) AND epoch < ?",
+            [queue, version]
         ).map(Self.mutation)
     }
 
@@ -216,9 +222,10 @@ struct Mutations: OwnedTables {
         try db.rows(
             """
             SELECT \(Self.columns) FROM mist_mutation
-            WHERE queue = ? AND \(Self.notWaiting) AND state <> ? AND is_reported = 0 ORDER BY number LIMIT ?
+            WHERE queue = ? AND \(Self.notWaiting) AND state <> \(MutationState.sending.number) AND is_reported = 0
+            ORDER BY number LIMIT ?
             """,
-            [queue, MutationState.sending.number, limit]
+            [queue, limit]
         ).map(Self.mutation)
     }
 
@@ -354,7 +361,8 @@ struct Mutations: OwnedTables {
                     WHERE other.queue = own.queue AND other.entity = own.entity AND other.number < own.number
                 ) AND NOT EXISTS (
                     SELECT 1 FROM mist_mutation AS other
-                    WHERE other.queue = own.queue AND other.\(Self.notWaiting) AND other.\(Self.sending)
+                    WHERE other.queue = own.queue AND other.\(Self.notWaiting)
+                        AND other.state = \(MutationState.sending.number)
                         AND other.entity = own.entity AND other.number <> own.number
                 ) AND NOT EXISTS (SELECT 1 FROM mist_mutation_parent AS link WHERE link.mutation = own.number)
             WHERE number = ?
