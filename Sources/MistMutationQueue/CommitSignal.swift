@@ -5,11 +5,23 @@ import Synchronization
 ///
 /// GRDB does not see commits of other connections, so what waits also looks from time to time.
 final class CommitSignal: TransactionObserver, Sendable {
-    private struct State {
-        var hasChanged = false
-        var last = 0
-        var waiting: [Int: AsyncStream<Void>.Continuation] = [:]
+    /// Which commits end a wait.
+    enum IsTold {
+        case ofAll
+        /// Those of the program: what sends knows its own steps.
+        case ofOthers
     }
+
+    private struct State {
+        /// Who changed the tables in the present transaction.
+        var change: Author?
+        /// Who changes them now.
+        var author = Author.program
+        var last = 0
+        var waiting: [Int: (isTold: IsTold, continuation: AsyncStream<Void>.Continuation)] = [:]
+    }
+
+    private enum Author { case program, step }
 
     private let state = Mutex(State())
 
@@ -18,26 +30,34 @@ final class CommitSignal: TransactionObserver, Sendable {
     }
 
     func databaseDidChange(with event: DatabaseEvent) {
-        state.withLock { $0.hasChanged = true }
+        state.withLock { $0.change = $0.author }
         stopObservingDatabaseChangesUntilNextTransaction()
     }
 
     func databaseDidCommit(_ db: Database) {
-        let waiting = state.withLock { state in
-            defer { state.hasChanged = false }
-            return state.hasChanged ? Array(state.waiting.values) : []
+        let told: [AsyncStream<Void>.Continuation] = state.withLock { state in
+            defer { state.change = nil }
+            guard let change = state.change else { return [] }
+            return state.waiting.values.filter { change == .program || $0.isTold == .ofAll }.map(\.continuation)
         }
-        for continuation in waiting { continuation.yield() }
+        for continuation in told { continuation.yield() }
     }
 
-    func databaseDidRollback(_ db: Database) { state.withLock { $0.hasChanged = false } }
+    func databaseDidRollback(_ db: Database) { state.withLock { $0.change = nil } }
+
+    /// Runs a step of this process, in its transaction.
+    func step<Value>(_ body: () throws -> Value) rethrows -> Value {
+        state.withLock { $0.author = .step }
+        defer { state.withLock { $0.author = .program } }
+        return try body()
+    }
 
     /// Wakes after each commit, until the stream is let go. Commits in between are one.
-    func commits() -> AsyncStream<Void> {
+    func commits(_ isTold: IsTold = .ofAll) -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let number = state.withLock { state in
             state.last += 1
-            state.waiting[state.last] = continuation
+            state.waiting[state.last] = (isTold, continuation)
             return state.last
         }
         continuation.onTermination = { [weak self] _ in
@@ -51,20 +71,30 @@ final class CommitSignal: TransactionObserver, Sendable {
 final class Wakes: Sendable {
     private let stream: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
+    /// The timer that goes off first. It stays for the next wait, since most waits end early.
+    private let timer = Mutex<(end: ContinuousClock.Instant, task: Task<Void, Never>)?>(nil)
 
     init() { (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+
+    deinit { timer.withLock { $0?.task.cancel() } }
 
     /// Ends the present wait, or the next one.
     func wake() { continuation.yield() }
 
-    /// Waits until something happens, at most for some time. The end of the task ends the wait.
+    /// Waits until something happens, at most for some time; less where an earlier wait would have ended now. The end
+    /// of the task ends the wait.
     func wait(_ time: Duration) async {
-        let timer = Task { [continuation] in
-            try? await Task.sleep(for: time)
-            continuation.yield()
+        let (now, end) = (ContinuousClock.now, ContinuousClock.now + time)
+        timer.withLock { timer in
+            if let timer, timer.end > now, timer.end <= end { return }
+            timer?.task.cancel()
+            let task = Task { [continuation] in
+                guard (try? await Task.sleep(until: end, clock: .continuous)) != nil else { return }
+                continuation.yield()
+            }
+            timer = (end, task)
         }
         var iterator = stream.makeAsyncIterator()
         _ = await iterator.next(isolation: nil)
-        timer.cancel()
     }
 }

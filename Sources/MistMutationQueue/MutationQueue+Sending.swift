@@ -118,7 +118,7 @@ extension MutationQueue {
         }
         defer { isSending.withLock { $0 = false } }
         let attempts = Attempts()
-        let commits = signal.commits()
+        let commits = signal.commits(.ofOthers)
         let relay = Task { [wakes = attempts.wakes] in
             for await _ in commits { wakes.wake() }
         }
@@ -166,8 +166,10 @@ extension MutationQueue {
             if ended.isEmpty, underWay.count < max(configuration.concurrency, 1) { canBegin = try await isDue(at: now) }
             var next = MutationEngine<Mutation>.Next.busy
             if !ended.isEmpty || canBegin {
-                let step = try await write { db in
-                    try engine.step(db, ends: ended, underWay: underWay, isForProgram: untilIdle, at: now)
+                let step = try await write { [signal] db in
+                    try signal.step {
+                        try engine.step(db, ends: ended, underWay: underWay, isForProgram: untilIdle, at: now)
+                    }
                 }
                 lastBeat = .now
                 note(step, in: &drain)
