@@ -361,8 +361,7 @@ struct Mutations: OwnedTables {
                     WHERE other.queue = own.queue AND other.entity = own.entity AND other.number < own.number
                 ) AND NOT EXISTS (
                     SELECT 1 FROM mist_mutation AS other
-                    WHERE other.queue = own.queue AND other.\(Self.notWaiting)
-                        AND other.state = \(MutationState.sending.number)
+                    WHERE other.queue = own.queue AND \(Self.sending)
                         AND other.entity = own.entity AND other.number <> own.number
                 ) AND NOT EXISTS (SELECT 1 FROM mist_mutation_parent AS link WHERE link.mutation = own.number)
             WHERE number = ?
