@@ -40,8 +40,8 @@ let source = """
     }
 
     """
-// The package manager runs this again whenever it changes between builds for debugging and for production, which share
-// the file. One that stays untouched does not make it compile and link again what contains the page.
+// The package manager links this program in almost each build, and then runs it. As long as the page is the same, its file
+// stays untouched, so that what contains it is not compiled and linked again.
 let (embedded, file) = (Data(source.utf8), URL(fileURLWithPath: output))
 if try !FileManager.default.fileExists(atPath: output) || Data(contentsOf: file) != embedded {
     try embedded.write(to: file)
