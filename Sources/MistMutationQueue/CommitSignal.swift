@@ -5,23 +5,21 @@ import Synchronization
 ///
 /// GRDB does not see commits of other connections, so what waits also looks from time to time.
 final class CommitSignal: TransactionObserver, Sendable {
-    /// Which commits end a wait.
-    enum IsTold {
-        case ofAll
-        /// Those of the program: what sends knows its own steps.
-        case ofOthers
+    /// What a change of the tables comes from.
+    enum Source {
+        case program
+        /// A step of this process that sends mutations.
+        case step
     }
 
     private struct State {
-        /// Who changed the tables in the present transaction.
-        var change: Author?
-        /// Who changes them now.
-        var author = Author.program
+        /// The source of the statements that run at present.
+        var source = Source.program
+        /// The source of the present transaction's changes; `nil` where it has none.
+        var changed: Source?
         var last = 0
-        var waiting: [Int: (isTold: IsTold, continuation: AsyncStream<Void>.Continuation)] = [:]
+        var waiting: [Int: (sources: Set<Source>, continuation: AsyncStream<Void>.Continuation)] = [:]
     }
-
-    private enum Author { case program, step }
 
     private let state = Mutex(State())
 
@@ -30,34 +28,34 @@ final class CommitSignal: TransactionObserver, Sendable {
     }
 
     func databaseDidChange(with event: DatabaseEvent) {
-        state.withLock { $0.change = $0.author }
+        state.withLock { $0.changed = $0.source }
         stopObservingDatabaseChangesUntilNextTransaction()
     }
 
     func databaseDidCommit(_ db: Database) {
         let told: [AsyncStream<Void>.Continuation] = state.withLock { state in
-            defer { state.change = nil }
-            guard let change = state.change else { return [] }
-            return state.waiting.values.filter { change == .program || $0.isTold == .ofAll }.map(\.continuation)
+            defer { state.changed = nil }
+            guard let source = state.changed else { return [] }
+            return state.waiting.values.filter { $0.sources.contains(source) }.map(\.continuation)
         }
         for continuation in told { continuation.yield() }
     }
 
-    func databaseDidRollback(_ db: Database) { state.withLock { $0.change = nil } }
+    func databaseDidRollback(_ db: Database) { state.withLock { $0.changed = nil } }
 
     /// Runs a step of this process, in its transaction.
     func step<Value>(_ body: () throws -> Value) rethrows -> Value {
-        state.withLock { $0.author = .step }
-        defer { state.withLock { $0.author = .program } }
+        state.withLock { $0.source = .step }
+        defer { state.withLock { $0.source = .program } }
         return try body()
     }
 
     /// Wakes after each commit, until the stream is let go. Commits in between are one.
-    func commits(_ isTold: IsTold = .ofAll) -> AsyncStream<Void> {
+    func commits(of sources: Set<Source> = [.program, .step]) -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let number = state.withLock { state in
             state.last += 1
-            state.waiting[state.last] = (isTold, continuation)
+            state.waiting[state.last] = (sources, continuation)
             return state.last
         }
         continuation.onTermination = { [weak self] _ in
@@ -84,7 +82,8 @@ final class Wakes: Sendable {
     /// Waits until something happens, at most for some time; less where an earlier wait would have ended now. The end
     /// of the task ends the wait.
     func wait(_ time: Duration) async {
-        let (now, end) = (ContinuousClock.now, ContinuousClock.now + time)
+        let now = ContinuousClock.now
+        let end = now + time
         timer.withLock { timer in
             if let timer, timer.end > now, timer.end <= end { return }
             timer?.task.cancel()

@@ -118,7 +118,8 @@ extension MutationQueue {
         }
         defer { isSending.withLock { $0 = false } }
         let attempts = Attempts()
-        let commits = signal.commits(.ofOthers)
+        // What a step does is known here, and need not end a wait.
+        let commits = signal.commits(of: [.program])
         let relay = Task { [wakes = attempts.wakes] in
             for await _ in commits { wakes.wake() }
         }
