@@ -94,6 +94,10 @@ package final class FileLease: Sendable {
             switch isForced ? .take : action {
             case .keep:
                 if isForProgram { state.isForProgram = true }
+                // One that was stopped and goes on shows at once that it lives.
+                if let last = row.beatAt, Int64((now - last).magnitude) >= timing.beat.milliseconds {
+                    try leases.beat(at: now)
+                }
                 return true
             case .take:
                 let epoch = LeaseEpoch(row.epoch.rawValue + 1)
