@@ -275,8 +275,8 @@ package struct MutationEngine<Mutation: Codable & Sendable>: Sendable {
     private static var clockStep: Int64 { 1000 }
 
     /// Where the clock was set back, times in the file are too far in the future, and waiting for them could take
-    /// years.
-    private func checkClock(_ db: Database, at now: MachineTime) throws {
+    /// years. Whatever writes a time comes here before.
+    func checkClock(_ db: Database, at now: MachineTime) throws {
         let queues = Queues(db: db)
         guard let latest = try queues.clock(of: queue) else { return try queues.setClock(of: queue, to: now) }
         if ClockCheck.isSetBack(from: latest, to: now) {

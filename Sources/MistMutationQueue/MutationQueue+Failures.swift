@@ -54,6 +54,8 @@ extension MutationQueue {
         try MutationQueueError.wrapping {
             guard let row = try Mutations(db: db, queue: engine.queue).row(id) else { throw Self.notFound(id) }
             guard row.progress.state != .sending else { return }
+            let now = self.now
+            try engine.checkClock(db, at: now)
             try engine.apply(.retried, to: row, epoch: nil, db, at: now)
         }
     }
@@ -68,6 +70,7 @@ extension MutationQueue {
         try MutationQueueError.wrapping {
             let mutations = Mutations(db: db, queue: engine.queue)
             let now = self.now
+            try engine.checkClock(db, at: now)
             var count = 0
             for state in [MutationState.failed, .unreadable] {
                 while case let page = try mutations.page(of: nil, in: state, after: 0, limit: 100), !page.isEmpty {

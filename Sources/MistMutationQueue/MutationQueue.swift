@@ -166,6 +166,7 @@ public final class MutationQueue<Mutation: Codable & Sendable>: Sendable {
         var result: EnqueuedMutation?
         try MutationQueueError.wrapping {
             try db.inSavepoint {
+                try engine.checkClock(db, at: now)
                 result = try add(
                     mutation,
                     encoded,

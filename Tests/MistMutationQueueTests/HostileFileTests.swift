@@ -115,6 +115,14 @@ struct HostileFileTests {
         #expect(try await story.database.read { try queue.status(in: $0) }.age == .zero)
     }
 
+    @Test func aMutationThatWasAddedWithAWrongClockDoesNotWaitForYears() async throws {
+        let queue = try story.queue()
+        story.advance(86_400 * 365)
+        try story.add("a", "x", to: queue)
+        story.advance(-86_400 * 365)
+        #expect(try await queue.drain().sent == 1)
+    }
+
     @Test func aCopyOfTheFileSendsUnderTheSameKeys() async throws {
         let queue = try story.queue()
         for number in 0..<3 { try story.add("\(number)", "x", to: queue) }
