@@ -18,11 +18,13 @@ package struct MutationEngine<Mutation: Codable & Sendable>: Sendable {
     let handlers: MutationHandlers<Mutation>
     let configuration: MutationQueueConfiguration
 
-    /// An attempt that is under way.
+    /// An attempt that is in the file.
     package struct Attempt: Sendable {
-        let number: MutationNumber
-        /// The epoch of the lease in which it began.
+        package let number: MutationNumber
+        /// The epoch of the lease in which it was noted.
         let epoch: Int64
+        /// Whether the mutation was given to the send closure before.
+        let hadBeenSent: Bool
         package let mutation: OutgoingMutation<Mutation>
     }
 
@@ -32,6 +34,8 @@ package struct MutationEngine<Mutation: Codable & Sendable>: Sendable {
         case error(any Error)
         case deadline
         case cancelled
+        /// The send closure was not called.
+        case notBegun
     }
 
     /// What follows from a step.
@@ -39,7 +43,7 @@ package struct MutationEngine<Mutation: Codable & Sendable>: Sendable {
         /// Nothing can be sent before this time, unless an attempt ends or the program adds mutations; without a time,
         /// not at all. The queue may wait because it pauses.
         case wait(until: MachineTime?)
-        /// As many attempts are under way as may be.
+        /// As many attempts are in the file as may be.
         case busy
         /// Another process sends.
         case otherProcess
@@ -47,7 +51,8 @@ package struct MutationEngine<Mutation: Codable & Sendable>: Sendable {
 
     /// A step.
     package struct Step: Sendable {
-        package var begun: [Attempt] = []
+        /// The attempts that the step has noted in the file.
+        package var noted: [Attempt] = []
         package var next = Next.otherProcess
         /// The numbers of attempts that ended, by outcome, for reports.
         var outcomes: [Outcome] = []
@@ -63,12 +68,13 @@ package struct MutationEngine<Mutation: Codable & Sendable>: Sendable {
 
     // MARK: Sending
 
-    /// Takes the ends of attempts, and begins others.
+    /// Takes the ends of attempts, and notes others.
     ///
     /// - Parameters:
     ///   - db: The connection, in a transaction that writes.
     ///   - ends: The attempts that ended.
-    ///   - underWay: Those that this process still makes.
+    ///   - underWay: Those that this process still makes, or is about to make.
+    ///   - ahead: How many more attempts to note than can be under way at a time.
     ///   - isForProgram: Whether a call of the program waits for the queue to be empty.
     ///   - now: The machine's time.
     /// - Returns: The step.
@@ -77,12 +83,16 @@ package struct MutationEngine<Mutation: Codable & Sendable>: Sendable {
         _ db: Database,
         ends: [(attempt: Attempt, end: End)],
         underWay: [Attempt],
+        ahead: Int = 0,
         isForProgram: Bool,
         at now: MachineTime
     ) throws -> Step {
         var step = Step()
         guard try lease.hold(db, isForProgram: isForProgram, at: now), let epoch = lease.heldEpoch?.rawValue else {
-            step.outcomes = ends.map { _ in .late }
+            for case (_, let end) in ends {
+                if case .notBegun = end { continue }
+                step.outcomes.append(.late)
+            }
             return step
         }
         let mutations = Mutations(db: db, queue: queue)
@@ -95,12 +105,12 @@ package struct MutationEngine<Mutation: Codable & Sendable>: Sendable {
             return step
         }
         try rereadOlder(before: configuration.version, db, at: now)
-        var room = max(configuration.concurrency, 1) - underWay.count
+        var room = max(configuration.concurrency, 1) + ahead - underWay.count
         while room > 0 {
             let due = try mutations.due(at: now, limit: room)
             for row in due {
-                if let attempt = try begin(row, in: epoch, &step, db, at: now) {
-                    step.begun.append(attempt)
+                if let attempt = try note(row, in: epoch, &step, db, at: now) {
+                    step.noted.append(attempt)
                     room -= 1
                 }
             }
@@ -110,15 +120,20 @@ package struct MutationEngine<Mutation: Codable & Sendable>: Sendable {
         return step
     }
 
-    /// Gives up the lease. Attempts that were under way become waiting ones, which does not count as an attempt.
-    package func end(_ db: Database, cancelling underWay: [Attempt], isDone: Bool, at now: MachineTime) throws {
+    /// Takes the last ends of attempts, and gives up the lease.
+    package func end(
+        _ db: Database,
+        ends: [(attempt: Attempt, end: End)],
+        isDone: Bool,
+        at now: MachineTime
+    ) throws {
         guard try lease.isStillHeld(db), let epoch = lease.heldEpoch?.rawValue else { return }
         var step = Step()
-        for attempt in underWay { try finish(attempt, .cancelled, in: epoch, &step, db, at: now) }
+        for (attempt, end) in ends { try finish(attempt, end, in: epoch, &step, db, at: now) }
         try lease.release(db, doneAt: isDone ? now : nil)
     }
 
-    private func begin(
+    private func note(
         _ row: MutationRow,
         in epoch: Int64,
         _ step: inout Step,
@@ -139,6 +154,7 @@ package struct MutationEngine<Mutation: Codable & Sendable>: Sendable {
         return Attempt(
             number: row.number,
             epoch: epoch,
+            hadBeenSent: row.progress.hasBeenSent,
             mutation: OutgoingMutation(
                 id: row.id,
                 entity: row.entity,
@@ -163,6 +179,7 @@ package struct MutationEngine<Mutation: Codable & Sendable>: Sendable {
         guard attempt.epoch == epoch, let row = try mutations.row(attempt.number),
             row.progress.state == .sending, row.epoch == epoch
         else {
+            if case .notBegun = end { return }
             step.outcomes.append(.late)
             return
         }
@@ -197,6 +214,8 @@ package struct MutationEngine<Mutation: Codable & Sendable>: Sendable {
             try apply(.failed(decision, error: Self.text(error)), to: row, &step, db, at: now)
         case .deadline: try apply(.deadlineEnded, to: row, &step, db, at: now)
         case .cancelled: try apply(.cancelled, to: row, &step, db, at: now)
+        case .notBegun:
+            try apply(.notBegun(hadBeenSent: attempt.hadBeenSent), to: row, epoch: nil, db, at: now)
         }
     }
 

@@ -31,8 +31,10 @@ struct MutationProgress: Hashable, Sendable {
 
 /// What happened to a mutation.
 enum MutationEvent: Hashable, Sendable {
-    /// It is given to the send closure.
+    /// It is given to the send closure, at once or after another one.
     case begins
+    /// It was not given to the send closure after all.
+    case notBegun(hadBeenSent: Bool)
     /// The send closure has returned, and the effects of the answer are in the transaction.
     case succeeded
     /// The send closure has thrown an error.
@@ -89,6 +91,13 @@ extension MutationProgress {
             next.state = .sending
             next.attempts += 1
             next.hasBeenSent = true
+            return (next, .keep)
+        case (.sending, .notBegun(let hadBeenSent)):
+            next.state = .waiting
+            next.attempts -= 1
+            next.hasBeenSent = hadBeenSent
+            // It keeps its place among those that are due, unless the clock was set back.
+            next.nextAttempt = min(nextAttempt, now)
             return (next, .keep)
         case (.sending, .succeeded): return (next, .remove)
         case (.sending, .failed(let decision, let error)):

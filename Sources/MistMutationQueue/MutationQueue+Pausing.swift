@@ -1,8 +1,10 @@
 public import GRDB
 import SQLiteTables
+import Synchronization
 
 extension MutationQueue {
-    /// Pauses the queue for all processes, until ``resume(_:in:)``. Attempts that are under way go on.
+    /// Pauses the queue for all processes, until ``resume(_:in:)``. Attempts that are under way go on. After the commit
+    /// this process begins no other one; a process that sends meanwhile may for a tenth of a second.
     ///
     /// Where the queue pauses already until the program ends it, that reason stays.
     ///
@@ -15,6 +17,7 @@ extension MutationQueue {
         try QueueFile.checkText(reason.rawValue, "The reason of a pause")
         try MutationQueueError.wrapping {
             try engine.pause(StoredPause(reason: reason, message: message, since: now, until: nil), db)
+            db.afterNextTransaction { [self] _ in sender.withLock { $0 }?.hold() }
         }
     }
 

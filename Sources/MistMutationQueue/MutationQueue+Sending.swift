@@ -47,77 +47,17 @@ extension MutationQueue {
 
     // MARK: - The driver
 
-    /// What happens to the attempts of one call.
-    private final class Attempts: Sendable {
-        struct UnderWay {
-            let attempt: MutationEngine<Mutation>.Attempt
-            let task: Task<Void, Never>
-            let began: ContinuousClock.Instant
-            /// Tells the attempt from an earlier one at the same mutation, whose closure may return late.
-            let token: Int
-        }
-
-        struct State {
-            var lastToken = 0
-            var underWay: [MutationNumber: UnderWay] = [:]
-            var ended: [(attempt: MutationEngine<Mutation>.Attempt, end: MutationEngine<Mutation>.End)] = []
-        }
-
-        let state = Mutex(State())
-        let wakes = Wakes()
-
-        var underWay: [MutationEngine<Mutation>.Attempt] { state.withLock { $0.underWay.values.map(\.attempt) } }
-
-        /// Whether no attempt goes on, and none has ended since the last call of ``take()``.
-        var areDone: Bool { state.withLock { $0.underWay.isEmpty && $0.ended.isEmpty } }
-
-        func end(_ number: MutationNumber, _ token: Int, _ end: MutationEngine<Mutation>.End) {
-            state.withLock { state in
-                guard let own = state.underWay[number], own.token == token else { return }
-                state.underWay[number] = nil
-                state.ended.append((own.attempt, end))
-            }
-            wakes.wake()
-        }
-
-        /// Ends the attempts that take longer than they may. A closure that never returns is left alone: it cannot be
-        /// ended from outside. One timer for all is enough, and a timer for each would outlive its attempt.
-        func endOverdue(after deadline: Duration) {
-            let overdue = state.withLock { state in
-                state.underWay.values.filter { ContinuousClock.now - $0.began >= deadline }
-            }
-            for attempt in overdue {
-                attempt.task.cancel()
-                end(attempt.attempt.number, attempt.token, .deadline)
-            }
-        }
-
-        /// The attempts that ended since the last call, with those that go on.
-        func take() -> (
-            ended: [(attempt: MutationEngine<Mutation>.Attempt, end: MutationEngine<Mutation>.End)],
-            underWay: [MutationEngine<Mutation>.Attempt]
-        ) {
-            state.withLock { state in
-                defer { state.ended = [] }
-                return (state.ended, state.underWay.values.map(\.attempt))
-            }
-        }
-
-        func cancel() {
-            for task in state.withLock({ $0.underWay.values.map(\.task) }) { task.cancel() }
-        }
-    }
-
     private func send(untilIdle: Bool, _ drain: inout MutationDrain) async throws {
+        let attempts = SentAttempts(engine.handlers.send, concurrency: configuration.concurrency, observer)
         // Two calls in one process would each take the attempts of the other one for those of a process that has ended.
-        while !isSending.withLock({ isSending in
-            defer { isSending = true }
-            return !isSending
+        while !sender.withLock({ sender in
+            if sender != nil { return false }
+            sender = attempts
+            return true
         }) {
             try await Task.sleep(for: engine.lease.timing.look)
         }
-        defer { isSending.withLock { $0 = false } }
-        let attempts = Attempts()
+        defer { sender.withLock { $0 = nil } }
         // What a step does is known here, and need not end a wait.
         let commits = signal.commits(of: [.program])
         let relay = Task { [wakes = attempts.wakes] in
@@ -131,79 +71,85 @@ extension MutationQueue {
                 attempts.wakes.wake()
             }
         } catch {
-            attempts.cancel()
-            await release(cancelling: attempts.underWay + attempts.take().ended.map(\.attempt), isDone: false)
+            await release(attempts.cancel(), isDone: false)
             throw error
         }
     }
 
     /// Gives up the lease, also in a task that was cancelled. Where the file fails, other processes see that the lease
     /// is not kept, and take it over.
-    private func release(cancelling attempts: [MutationEngine<Mutation>.Attempt], isDone: Bool) async {
+    private func release(
+        _ ends: [(attempt: MutationEngine<Mutation>.Attempt, end: MutationEngine<Mutation>.End)] = [],
+        isDone: Bool
+    ) async {
         let (engine, database) = (engine, database)
         let now = MachineTime(configuration.clock())
         await Task {
-            try? await database.write { db in
-                try engine.end(db, cancelling: attempts, isDone: isDone, at: now)
-            }
+            try? await database.write { db in try engine.end(db, ends: ends, isDone: isDone, at: now) }
         }.value
     }
 
-    private func loop(_ attempts: Attempts, untilIdle: Bool, _ drain: inout MutationDrain) async throws {
+    private func loop(_ attempts: SentAttempts<Mutation>, untilIdle: Bool, _ drain: inout MutationDrain) async throws {
         let engine = engine
         let timing = engine.lease.timing
         var lastBeat = ContinuousClock.now
         while true {
             try Task.checkCancellation()
             let now = MachineTime(configuration.clock())
-            if try await isWaitingForOtherProcess(attempts) {
+            if try await isWaitingForOtherProcess() {
                 if untilIdle, try await !isDue(at: now) { return }
                 try await Task.sleep(for: timing.look)
                 continue
             }
             attempts.endOverdue(after: configuration.deadline)
-            let (ended, underWay) = attempts.take()
+            let taken = attempts.take()
             var canBegin = false
-            if ended.isEmpty, underWay.count < max(configuration.concurrency, 1) { canBegin = try await isDue(at: now) }
+            if taken.ends.isEmpty, attempts.schedule.hasRoom { canBegin = try await isDue(at: now) }
             var next = MutationEngine<Mutation>.Next.busy
-            if !ended.isEmpty || canBegin {
+            if !taken.ends.isEmpty || canBegin {
                 let step = try await write { [signal] db in
                     try signal.step {
-                        try engine.step(db, ends: ended, underWay: underWay, isForProgram: untilIdle, at: now)
+                        try engine.step(
+                            db,
+                            ends: taken.ends,
+                            underWay: taken.underWay,
+                            ahead: taken.ahead,
+                            isForProgram: untilIdle,
+                            at: now
+                        )
                     }
                 }
-                lastBeat = .now
                 note(step, in: &drain)
-                for attempt in step.begun { begin(attempt, attempts) }
+                attempts.add(step)
                 next = step.next
-            } else if underWay.isEmpty {
+            } else if attempts.schedule.isDone {
                 next = .wait(until: try await read { db in try engine.nextTime(db) })
             }
             switch next {
             case .otherProcess:
-                attempts.cancel()
-                attempts.state.withLock { $0.underWay = [:] }
+                attempts.drop()
                 continue
-            case .wait(let time) where attempts.areDone:
+            case .wait(let time) where attempts.schedule.isDone:
                 if engine.lease.isHeld {
-                    await release(cancelling: [], isDone: true)
+                    await release(isDone: true)
                     observer.note(try await read { [self] db in try status(in: db) })
                 }
                 if untilIdle, time.map({ $0 > now }) ?? true { return }
                 await attempts.wakes.wait(wait(until: time, now))
             case .wait, .busy:
-                let elapsed = ContinuousClock.now - lastBeat
-                if elapsed >= timing.beat {
+                if ContinuousClock.now - lastBeat >= timing.beat {
                     lastBeat = .now
-                    if try await write({ db in try engine.lease.beat(db, at: now) }) != .keep {
-                        attempts.cancel()
-                        attempts.state.withLock { $0.underWay = [:] }
-                    }
+                    if try await write({ db in try engine.lease.beat(db, at: now) }) != .keep { attempts.drop() }
                 }
-                await attempts.wakes.wait(min(timing.beat, configuration.pollInterval))
+                await attempts.wakes.wait(
+                    attempts.schedule.isAhead ? Self.aheadPoll : min(timing.beat, configuration.pollInterval)
+                )
             }
         }
     }
+
+    /// The longest that an attempt which has ended waits for others, so that one transaction takes their ends.
+    private static var aheadPoll: Duration { .milliseconds(10) }
 
     /// How long to wait for mutations: not longer than a poll.
     private func wait(until time: MachineTime?, _ now: MachineTime) -> Duration {
@@ -211,7 +157,7 @@ extension MutationQueue {
         return time.map { min(.milliseconds(max($0 - now, 1)), poll) } ?? poll
     }
 
-    private func isWaitingForOtherProcess(_ attempts: Attempts) async throws -> Bool {
+    private func isWaitingForOtherProcess() async throws -> Bool {
         guard !engine.lease.isHeld else { return false }
         let engine = engine
         return try await read { db in try engine.lease.look(db, at: FileLease.present).action == .wait }
@@ -232,31 +178,6 @@ extension MutationQueue {
             }
         }
         observer.note(step.outcomes.map(\.rawValue), pause: step.pauseBegan ? step.pause : nil)
-    }
-
-    private func begin(_ attempt: MutationEngine<Mutation>.Attempt, _ attempts: Attempts) {
-        let (send, observer) = (engine.handlers.send, observer)
-        attempts.state.withLock { state in
-            state.lastToken += 1
-            let token = state.lastToken
-            // The task cannot end the attempt before it is noted, as that needs the lock.
-            let task = Task {
-                let end: MutationEngine<Mutation>.End = await observer.attempt(number: attempt.mutation.attempt) {
-                    do {
-                        return .answer(try await send(attempt.mutation))
-                    } catch {
-                        return Task.isCancelled && error is CancellationError ? .cancelled : .error(error)
-                    }
-                }
-                attempts.end(attempt.number, token, end)
-            }
-            state.underWay[attempt.number] = Attempts.UnderWay(
-                attempt: attempt,
-                task: task,
-                began: .now,
-                token: token
-            )
-        }
     }
 }
 

@@ -65,8 +65,8 @@ public final class MutationQueue<Mutation: Codable & Sendable>: Sendable {
     let name: String
     let observer: QueueObserver
     let signal = CommitSignal()
-    /// Whether a call sends. Two at a time in one process wait for each other.
-    let isSending = Mutex(false)
+    /// The attempts of the call that sends. Two at a time in one process wait for each other.
+    let sender = Mutex<SentAttempts<Mutation>?>(nil)
 
     var now: MachineTime { MachineTime(configuration.clock()) }
 

@@ -13,8 +13,9 @@ struct QueueRowID: TypedNumber {
 }
 
 /// `mist_mutation.number`: later mutations have larger numbers.
-struct MutationNumber: TypedNumber {
-    let rawValue: Int64
+package struct MutationNumber: TypedNumber {
+    package let rawValue: Int64
+    package init(rawValue: Int64) { self.rawValue = rawValue }
 }
 
 /// A mutation, as the file has it.

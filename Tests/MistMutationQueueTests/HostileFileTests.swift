@@ -171,7 +171,7 @@ struct HostileFileTests {
         let step = try story.database.write { db in
             try first.engine.step(db, ends: [], underWay: [], isForProgram: true, at: now)
         }
-        let attempt = try #require(step.begun.first)
+        let attempt = try #require(step.noted.first)
         var look = 0
         while try other.read({ try second.engine.lease.look($0, at: .milliseconds(look)).action }) == .wait {
             look += 100
@@ -181,8 +181,8 @@ struct HostileFileTests {
         let taken = try other.write { db in
             try second.engine.step(db, ends: [], underWay: [], isForProgram: true, at: now)
         }
-        #expect(taken.begun.map(\.mutation.id) == [attempt.mutation.id])
-        #expect(taken.begun.map(\.mutation.attempt) == [2])
+        #expect(taken.noted.map(\.mutation.id) == [attempt.mutation.id])
+        #expect(taken.noted.map(\.mutation.attempt) == [2])
         let effects = MutationEffects { db in try db.execute(sql: "INSERT INTO line (text) VALUES ('a')") }
         let late = try story.database.write { db in
             try first.engine.step(db, ends: [(attempt, .answer(effects))], underWay: [], isForProgram: true, at: now)
@@ -192,7 +192,7 @@ struct HostileFileTests {
         _ = try other.write { db in
             try second.engine.step(
                 db,
-                ends: [(taken.begun[0], .answer(effects))],
+                ends: [(taken.noted[0], .answer(effects))],
                 underWay: [],
                 isForProgram: true,
                 at: now

@@ -32,8 +32,8 @@ struct MutationProgressTests {
         MutationProgress(attempts: attempts, limit: 3, nextAttempt: 5, hasBeenSent: sent)
     }
 
-    private static func sending(_ attempts: Int = 1) -> MutationProgress {
-        MutationProgress(state: .sending, attempts: attempts, limit: 3, nextAttempt: 5, hasBeenSent: true)
+    private static func sending(_ attempts: Int = 1, from time: MachineTime = 5) -> MutationProgress {
+        MutationProgress(state: .sending, attempts: attempts, limit: 3, nextAttempt: time, hasBeenSent: true)
     }
 
     private static func ended(_ state: MutationState, isReported: Bool = true) -> MutationProgress {
@@ -53,6 +53,16 @@ struct MutationProgressTests {
         Case("an attempt begins", waiting(1), .begins, .keep) {
             ($0.state, $0.attempts, $0.hasBeenSent) = (.sending, 2, true)
         },
+        Case("an attempt does not begin after all", sending(1), .notBegun(hadBeenSent: false), .keep) {
+            ($0.state, $0.attempts, $0.hasBeenSent) = (.waiting, 0, false)
+        },
+        Case("another one does not begin", sending(2), .notBegun(hadBeenSent: true), .keep) {
+            ($0.state, $0.attempts) = (.waiting, 1)
+        },
+        Case("it was noted before the clock was set back", sending(from: now + 9), .notBegun(hadBeenSent: true), .keep) {
+            ($0.state, $0.attempts, $0.nextAttempt) = (.waiting, 0, now)
+        },
+        Case("one that waits has no attempt", waiting(1), .notBegun(hadBeenSent: true), .keep),
         Case("done", sending(), .succeeded, .remove),
         Case("again after the first attempt: half of a second", sending(1), .failed(.again(), error: "no"), .keep) {
             ($0.state, $0.nextAttempt, $0.error) = (.waiting, now + 500, "no")

@@ -376,6 +376,53 @@ struct MutationQueueTests {
 
     // MARK: - Queues, status
 
+    @Test func nothingBeginsAfterThePauseOfTheProgram() async throws {
+        let isPaused = Atomic(false)
+        let late = Atomic(0)
+        let queue = Mutex<MutationQueue<Line>?>(nil)
+        let database = story.database
+        let made = try story.queue { _, handlers in
+            let send = handlers.send
+            handlers.send = { line in
+                if isPaused.load(ordering: .sequentiallyConsistent) { late.add(1, ordering: .relaxed) }
+                if line.mutation.text == "20" {
+                    let queue = queue.withLock { $0 }
+                    try await database.write { db in try queue?.pause(.program, in: db) }
+                    isPaused.store(true, ordering: .sequentiallyConsistent)
+                }
+                return try await send(line)
+            }
+        }
+        queue.withLock { $0 = made }
+        for number in 0..<60 { try story.add("\(number)", "\(number)", to: made) }
+        try await made.drain()
+        #expect(late.load(ordering: .relaxed) == 0)
+        // What was noted ahead of its turn is as it was.
+        #expect(try story.left(in: made).allSatisfy { $0.hasSuffix(" waiting 0") })
+        let neverSent = try await story.database.read { db in try made.mutations(db).count { !$0.hasBeenSent } }
+        #expect(neverSent == 60 - story.service.requests.count)
+        try await story.database.write { try made.resume(in: $0) }
+        #expect(try await made.drain().sent == neverSent)
+        #expect(story.service.done.count == 60)
+    }
+
+    @Test func oneAtATimeIsSentWhenTheEffectsOfTheLastAnswerAreThere() async throws {
+        let database = story.database
+        let missing = Atomic(0)
+        let queue = try story.queue { configuration, handlers in
+            configuration.concurrency = 1
+            let send = handlers.send
+            handlers.send = { line in
+                let rows = try await database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM line") ?? 0 }
+                if "\(rows)" != line.mutation.text { missing.add(1, ordering: .relaxed) }
+                return try await send(line)
+            }
+        }
+        for number in 0..<30 { try story.add("\(number)", "\(number)", to: queue) }
+        #expect(try await queue.drain().sent == 30)
+        #expect(missing.load(ordering: .relaxed) == 0)
+    }
+
     @Test func queuesOfOneFileAreApart() async throws {
         let (mei, tom) = (try story.queue(named: "mei"), try story.queue(named: "tom"))
         try story.add("a", "x", to: mei)

@@ -32,6 +32,7 @@ final class LineService: Sendable {
     let state = Mutex(State())
 
     var done: [String] { state.withLock { $0.done } }
+    var requests: [String] { state.withLock { $0.requests } }
 
     func fail(_ text: String, _ kinds: ServiceError.Kind...) {
         state.withLock { $0.errors[text] = kinds.map(ServiceError.init) }

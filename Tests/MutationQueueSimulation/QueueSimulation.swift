@@ -54,6 +54,11 @@ private struct Flight {
     let fault: Fault?
     var isDelivered = false
     var answer: String?
+    /// Whether the process knows the end.
+    var isNoted = false
+
+    /// Whether there is nothing to wait for.
+    var isEnded: Bool { isDelivered || fault == .lostRequest || fault == .never }
 }
 
 /// A change with what it belongs to.
@@ -68,8 +73,14 @@ private final class SimulatedProcess {
     let database: DatabaseQueue
     let queue: MutationQueue<OutgoingChange>
     let lease: FileLease
+    var schedule = SimulatedProcess.newSchedule
     var flights: [Flight] = []
     var stoppedUntil: Int64 = 0
+    static let concurrency = 3
+    static var newSchedule: AttemptSchedule<OutgoingChange> { 
+        // Time passes between most events here.
+        AttemptSchedule(concurrency: concurrency, shortAttempt: .seconds(5))
+    }
 
     init(_ number: Int, _ database: DatabaseQueue, _ queue: MutationQueue<OutgoingChange>) {
         (self.number, self.database, self.queue) = (number, database, queue)
@@ -133,16 +144,23 @@ private final class SimulatedWorld {
     /// Requests of processes that have ended, which the network may still deliver.
     private var strays: [Flight] = []
     private var epochs: [Int64: Int] = [:]
-    private var pause: StoredPause?
+    private var pause: StoredPause? {
+        didSet { if pause == nil { knowing = [] } }
+    }
+    /// The processes that know of the pause: another one learns of it with its next step.
+    private var knowing: Set<Int> = []
     /// The pauses that the decisions of the present step asked for.
     private let asked = Shared<[(reason: MutationPause.Reason, time: Duration?)]>([])
     private var hasFaults = true
+    /// The part of requests that have a fault.
+    private let faultRate: Double
     private(set) var story: [String] = []
     private(set) var counts = QueueSimulationCounts()
 
     init(seed: UInt64, path: String, _ count: Int) throws {
         (self.seed, self.path) = (seed, path)
         random = SeededGenerator(seed: seed)
+        faultRate = [0.02, 0.1, 0.35].randomElement(using: &random) ?? 0
         processes = Array(repeating: nil, count: count)
         for number in 0..<count { processes[number] = try start(number) }
         try processes[0]?.database.write { db in
@@ -174,7 +192,7 @@ private final class SimulatedWorld {
         database.add(transactionObserver: commits)
         var configuration = MutationQueueConfiguration()
         configuration.attempts = 4
-        configuration.concurrency = 3
+        configuration.concurrency = SimulatedProcess.concurrency
         configuration.clock = { [clock] in Date(timeIntervalSince1970: Double(clock.withLock { $0 }) / 1000) }
         let numbers = Shared(SeededGenerator(seed: random.next()))
         configuration.random = { numbers.withLock { Double.random(in: 0..<1, using: &$0) } }
@@ -214,9 +232,10 @@ private final class SimulatedWorld {
 
     func play() throws {
         switch Int.random(in: 0..<100, using: &random) {
-        case 0..<22: try add()
+        case 0..<17: try add()
+        case 17..<22: for _ in 0..<4 { try add() }
         case 22..<55: try turn()
-        case 55..<78: deliver()
+        case 55..<78: try deliver()
         case 78..<84: advance(Int64.random(in: 1...700, using: &random))
         case 84..<87: advance(Int64.random(in: 1000...8000, using: &random))
         case 87..<90: crash()
@@ -328,54 +347,72 @@ private final class SimulatedWorld {
             let action = try process.database.read { db in try process.lease.look(db, at: time).action }
             if action == .wait { return }
         }
-        let ended = process.flights.filter { $0.isDelivered || $0.fault == .lostRequest || $0.fault == .never }
-        let isEnding = { (flight: Flight) in
-            flight.isDelivered || flight.fault == .lostRequest || flight.fault == .never
+        try settle(process)
+        let taken = process.schedule.take(at: .milliseconds(present))
+        for case (let attempt, .notBegun) in taken.ends {
+            tell("process \(process.number) gives \(attempt.mutation.mutation.change.number) back")
+            counts.add("given-back")
         }
-        let goesOn = process.flights.filter { !isEnding($0) }
         asked.withLock { $0 = [] }
         let before = pause
         let step = try write(process) { db in
             try process.queue.engine.step(
                 db,
-                ends: ended.map { ($0.attempt, end(of: $0)) },
-                underWay: goesOn.map(\.attempt),
+                ends: taken.ends,
+                underWay: taken.underWay,
+                ahead: taken.ahead,
                 isForProgram: true,
                 at: now
             )
         }
         guard let step else {
             // The driver gives the lease up after a failure of the file, and what was under way has an unknown outcome.
-            strays += process.flights
-            process.flights = []
+            forget(process)
             return try check(process)
         }
         if step.next == .otherProcess {
             tell("process \(process.number) has lost the lease")
             counts.add("lost-leases")
-            strays += process.flights
-            process.flights = []
+            forget(process)
             return try check(process)
         }
-        strays += ended.filter { $0.fault == .never || $0.fault == .lostRequest }.filter { _ in chance(0.3) }
-        process.flights = goesOn
+        strays += process.flights.filter { $0.isNoted && ($0.fault == .never || $0.fault == .lostRequest) }
+            .filter { _ in chance(0.3) }
+        process.flights.removeAll(where: \.isNoted)
+        if step.pause != nil { knowing.insert(process.number) }
         try check(process)
         try checkPause(before, process)
-        for attempt in step.begun { try begin(attempt, process) }
-        if case .wait = step.next, process.flights.isEmpty, step.begun.isEmpty, chance(0.7) {
+        for attempt in process.schedule.add(step, at: .milliseconds(present)) { try begin(attempt, process) }
+        if case .wait = step.next, process.schedule.isDone, chance(0.7) {
             _ = try write(process) { db in
-                try process.queue.engine.end(db, cancelling: [], isDone: true, at: now)
+                try process.queue.engine.end(db, ends: [], isDone: true, at: now)
             }
         } else if !process.flights.isEmpty, hasFaults, chance(0.02) {
             tell("process \(process.number) is cancelled")
             counts.add("cancelled")
-            strays += process.flights
-            let attempts = process.flights.map(\.attempt)
-            process.flights = []
-            _ = try write(process) { db in
-                try process.queue.engine.end(db, cancelling: attempts, isDone: false, at: now)
+            let ends = process.schedule.cancel()
+            forget(process)
+            _ = try write(process) { db in try process.queue.engine.end(db, ends: ends, isDone: false, at: now) }
+        }
+    }
+
+    /// Lets a process see the ends of its requests. Each may let it make the next attempt that is in the file already.
+    private func settle(_ process: SimulatedProcess) throws {
+        while let index = process.flights.firstIndex(where: { $0.isEnded && !$0.isNoted }) {
+            process.flights[index].isNoted = true
+            let flight = process.flights[index]
+            let next = process.schedule.end(flight.attempt.number, end(of: flight), at: .milliseconds(present))
+            if let next {
+                counts.add("ahead")
+                try begin(next, process)
             }
         }
+    }
+
+    private func forget(_ process: SimulatedProcess) {
+        strays += process.flights
+        process.flights = []
+        process.schedule = SimulatedProcess.newSchedule
     }
 
     private func end(of flight: Flight) -> MutationEngine<OutgoingChange>.End {
@@ -414,7 +451,7 @@ private final class SimulatedWorld {
         for parent in own.parents {
             try require(expected[parent]?.isDone == true, "\(number) is sent before \(parent), on which it depends")
         }
-        try require(pause == nil, "\(number) is sent during a pause")
+        try require(pause == nil || !knowing.contains(process.number), "\(number) is sent during a pause")
         let thing = own.thing.replacing("toast ", with: "")
         if let service = things[thing] ?? nil, mutation.mutation.change.kind != .make {
             try require(
@@ -422,8 +459,8 @@ private final class SimulatedWorld {
                 "\(number) is sent for \(mutation.mutation.target), and the service calls it \(service)"
             )
         }
-        let underWay = process.flights.map(\.attempt.mutation.mutation.change.number)
-        try require(underWay.count < 3, "\(number) is sent beside \(underWay)")
+        let underWay = process.flights.filter { !$0.isNoted }.map(\.attempt.mutation.mutation.change.number)
+        try require(underWay.count < SimulatedProcess.concurrency, "\(number) is sent beside \(underWay)")
         try require(
             !underWay.contains { expected[$0]?.thing == own.thing },
             "\(number) is sent beside another one of its entity: \(underWay)"
@@ -440,13 +477,13 @@ private final class SimulatedWorld {
         if own.wasSent { counts.add("repeated") }
         expected[number]?.wasSent = true
         var fault: Fault?
-        if hasFaults, chance(0.35) { fault = Fault.allCases.randomElement(using: &random) }
+        if hasFaults, chance(faultRate) { fault = Fault.allCases.randomElement(using: &random) }
         tell("process \(process.number) sends \(number)\(fault.map { ", with the fault \($0)" } ?? "")")
         if let fault { counts.add("\(fault)") }
         process.flights.append(Flight(attempt: attempt, fault: fault))
     }
 
-    private func deliver() {
+    private func deliver() throws {
         // Requests of former processes and doubles of the network arrive at any time.
         if hasFaults, !strays.isEmpty, chance(0.3) {
             let index = Int.random(in: 0..<strays.count, using: &random)
@@ -455,9 +492,10 @@ private final class SimulatedWorld {
             counts.add("strays")
             return
         }
-        let waiting = processes.compactMap(\.self).filter { !$0.flights.isEmpty }
+        let waiting = processes.compactMap(\.self).filter { $0.flights.contains { !$0.isEnded } }
         guard let process = waiting.randomElement(using: &random) else { return }
-        let index = Int.random(in: 0..<process.flights.count, using: &random)
+        let open = process.flights.indices.filter { !process.flights[$0].isEnded }
+        guard let index = open.randomElement(using: &random) else { return }
         switch process.flights[index].fault {
         case nil, .lostReply:
             answer(&process.flights[index])
@@ -468,6 +506,7 @@ private final class SimulatedWorld {
         default: break
         }
         process.flights[index].isDelivered = true
+        if process.stoppedUntil <= present, chance(0.7) { try settle(process) }
     }
 
     private func answer(_ flight: inout Flight) {
@@ -501,10 +540,7 @@ private final class SimulatedWorld {
     private func beat() throws {
         guard let process = try anyProcess(), process.lease.isHeld else { return }
         let action = try write(process) { db in try process.lease.beat(db, at: now) }
-        if action == .lost {
-            strays += process.flights
-            process.flights = []
-        }
+        if action == .lost { forget(process) }
     }
 
     // MARK: - What the user does
@@ -555,7 +591,9 @@ private final class SimulatedWorld {
         guard let process = try anyProcess() else { return }
         if pause == nil, hasFaults, chance(0.3) {
             if try write(process, { db in try process.queue.pause(.program, in: db) }) != nil {
-                tell("the program pauses")
+                tell("the program pauses in process \(process.number)")
+                process.schedule.hold()
+                knowing.insert(process.number)
             }
         } else {
             if try write(process, { db in try process.queue.resume(in: db) }) != nil { tell("the program resumes") }
@@ -646,7 +684,7 @@ private final class SimulatedWorld {
                 if expected.values.allSatisfy({ !$0.isQueued }) { break }
                 try turn()
                 advance(300)
-                for _ in 0..<4 { deliver() }
+                for _ in 0..<4 { try deliver() }
             }
             if expected.values.allSatisfy({ !$0.isQueued }) { break }
         }
