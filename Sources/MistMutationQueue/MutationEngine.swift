@@ -186,13 +186,12 @@ package struct MutationEngine<Mutation: Codable & Sendable>: Sendable {
         switch end {
         case .answer(let effects):
             do {
-                try db.inSavepoint {
+                try db.inCompiledSavepoint {
                     try effects.apply(db)
                     for (local, service) in effects.adoptions { try adopt(local.rawValue, service, db, at: now) }
                     // The entity may be another one now.
                     let adopted = effects.adoptions.isEmpty ? nil : try mutations.row(attempt.number)
                     try apply(.succeeded, to: adopted ?? row, epoch: nil, db, at: now)
-                    return .commit
                 }
                 step.outcomes.append(.sent)
             } catch let error as DatabaseError where error.isAboutFile {

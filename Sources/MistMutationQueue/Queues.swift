@@ -60,12 +60,12 @@ struct Queues: OwnedTables {
             "SELECT pause_reason, pause_message, paused_at, paused_until FROM mist_queue WHERE id = ?",
             [queue]
         )
-        guard let row, let reason: String = row["pause_reason"] else { return nil }
+        guard let row, let reason: String = row[0] else { return nil }
         return StoredPause(
             reason: MutationPause.Reason(rawValue: reason),
-            message: row["pause_message"],
-            since: row["paused_at"] ?? 0,
-            until: row["paused_until"]
+            message: row[1],
+            since: row[2] ?? 0,
+            until: row[3]
         )
     }
 
