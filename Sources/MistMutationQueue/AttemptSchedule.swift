@@ -46,6 +46,10 @@ package struct AttemptSchedule<Mutation: Codable & Sendable> {
     /// lease of one that was stopped.
     package static var aheadTime: Duration { .milliseconds(100) }
 
+    /// How many times as many attempts are noted ahead as can be under way. A step takes the ends of half of them: the
+    /// other half begins while it waits for the file.
+    private static var ahead: Int { 4 }
+
     /// Whether nothing is under way, and the file has no attempt that has ended or may begin.
     package var isDone: Bool { underWay.isEmpty && ended.isEmpty && ahead.isEmpty }
 
@@ -54,7 +58,7 @@ package struct AttemptSchedule<Mutation: Codable & Sendable> {
 
     /// Whether a step is due: many attempts have ended, or no other can begin before it.
     package var needsStep: Bool {
-        isHeld || !ended.isEmpty && (ahead.isEmpty || ended.count >= concurrency)
+        isHeld || !ended.isEmpty && (ahead.isEmpty || ended.count >= Self.ahead * concurrency / 2)
     }
 
     /// Whether a step may find room for attempts.
@@ -123,7 +127,7 @@ package struct AttemptSchedule<Mutation: Codable & Sendable> {
             ends: ended,
             underWay: underWay.values.map(\.attempt) + ahead,
             // The effects of an answer are in the file before the next attempt begins, where it is one at a time.
-            ahead: isFast && concurrency > 1 ? 2 * concurrency : 0
+            ahead: isFast && concurrency > 1 ? Self.ahead * concurrency : 0
         )
     }
 

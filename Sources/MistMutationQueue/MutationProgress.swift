@@ -4,7 +4,7 @@ package import SQLiteTables
 public enum MutationState: String, Hashable, Sendable, CaseIterable {
     /// It waits for its time, for an earlier mutation of its entity, or for one that it depends on.
     case waiting
-    /// It is being sent, or was being sent by a process that has ended.
+    /// It is being sent, or is about to be within a tenth of a second, or was being sent by a process that has ended.
     case sending
     /// The service refused it, or its last attempt has failed. Later mutations of its entity, and those that depend on
     /// it, wait until the program sends it again or discards it.

@@ -9,7 +9,8 @@ public import Tracing
 
 /// The settings of a queue.
 public struct MutationQueueConfiguration: Sendable {
-    /// The most mutations that are sent at a time, each of another entity; 4, and at least 1.
+    /// The most mutations that are sent at a time, each of another entity; 4, and at least 1. With 1, the effects of each
+    /// answer are in the file before the next mutation is sent.
     public var concurrency = 4
     /// The limit of attempts of mutations that are added without one; 10.
     public var attempts = 10

@@ -48,19 +48,29 @@ struct AttemptScheduleTests {
 
     @Test func anAttemptBeginsWhenAnotherOneIsAnswered() {
         var schedule = Schedule(concurrency: 2)
-        #expect(Self.text(schedule.add(Self.step(1...6), at: .zero)) == "1 2")
+        #expect(Self.text(schedule.add(Self.step(1...10), at: .zero)) == "1 2")
         #expect(!schedule.hasRoom)
-        #expect(schedule.end(2, .answer(.none), at: .milliseconds(5))?.number == 3)
-        // A step for each answer would take more time than one for all.
-        #expect(!schedule.needsStep)
-        #expect(schedule.end(1, .answer(.none), at: .milliseconds(6))?.number == 4)
+        for (ended, begun) in [(2, 3), (1, 4), (3, 5)] as [(MutationNumber, MutationNumber)] {
+            #expect(schedule.end(ended, .answer(.none), at: .milliseconds(5))?.number == begun)
+            // A step for each answer would take more time than one for all.
+            #expect(!schedule.needsStep)
+        }
+        #expect(schedule.end(4, .answer(.none), at: .milliseconds(6))?.number == 6)
         #expect(schedule.needsStep)
         let taken = schedule.take(at: .milliseconds(6))
-        #expect(taken.ends.map(\.attempt.number) == [2, 1])
-        #expect(Set(taken.underWay.map(\.number)) == [3, 4, 5, 6])
-        #expect(taken.ahead == 4)
+        #expect(taken.ends.map(\.attempt.number) == [2, 1, 3, 4])
+        #expect(Set(taken.underWay.map(\.number)) == [5, 6, 7, 8, 9, 10])
+        #expect(taken.ahead == 8)
         #expect(!schedule.needsStep)
         #expect(schedule.end(1, .answer(.none), at: .milliseconds(7)) == nil, "it has ended")
+        #expect(schedule.end(5, .answer(.none), at: .milliseconds(7))?.number == 7)
+    }
+
+    @Test func aStepIsDueWhereNothingCanBegin() {
+        var schedule = Schedule(concurrency: 2)
+        _ = schedule.add(Self.step(1...3), at: .zero)
+        #expect(schedule.end(1, .answer(.none), at: .zero)?.number == 3)
+        #expect(schedule.needsStep)
     }
 
     @Test(arguments: [
@@ -108,7 +118,7 @@ struct AttemptScheduleTests {
     @Test func longAttemptsAndOneAtATimeHaveNothingAhead() {
         var schedule = Schedule(concurrency: 2)
         #expect(schedule.take(at: .zero).ahead == 0)
-        for (milliseconds, ahead) in [(19, 4), (20, 0), (0, 4)] {
+        for (milliseconds, ahead) in [(19, 8), (20, 0), (0, 8)] {
             _ = schedule.add(Self.step(1...1), at: .zero)
             _ = schedule.end(1, .answer(.none), at: .milliseconds(milliseconds))
             #expect(schedule.take(at: .milliseconds(milliseconds)).ahead == ahead, "\(milliseconds) ms")

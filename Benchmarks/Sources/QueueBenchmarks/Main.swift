@@ -106,10 +106,8 @@ struct Main {
                 let stored = try await sender.send(note.mutation, key: note.id.rawValue)
                 let number = note.mutation.number
                 return MutationEffects { db in
-                    try db.execute(
-                        sql: "UPDATE note SET service = ? WHERE number = ?",
-                        arguments: [stored, number]
-                    )
+                    try db.cachedStatement(sql: "UPDATE note SET service = ? WHERE number = ?")
+                        .execute(arguments: [stored, number])
                 }
             }
         )
