@@ -8,8 +8,8 @@ public enum PeatedError: Error, Sendable {
     case unauthorized(message: String)
     /// The service refuses the request. `fields` has the problems of each field of the request.
     case validation(message: String, fields: [String: [String]])
-    /// The service responds with any other error.
-    case server(status: Int, message: String)
+    /// The service responds with any other error. `retryAfter` is the wait that it asks for.
+    case server(status: Int, message: String, retryAfter: Duration? = nil)
     /// The service responds with something that its document does not describe.
     case decoding(any Error)
     /// The request did not reach the service, or the response did not arrive.
@@ -51,8 +51,9 @@ extension PeatedError {
         case .validation(let message, let fields):
             ([message] + fields.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.joined(separator: ", "))." })
                 .joined(separator: " ")
-        case .server(let status, let message) where status >= 500: "The service has a problem (\(status)). \(message)"
-        case .server(let status, let message): "The service refuses this (\(status)). \(message)"
+        case .server(let status, let message, _) where status >= 500:
+            "The service has a problem (\(status)). \(message)"
+        case .server(let status, let message, _): "The service refuses this (\(status)). \(message)"
         case .decoding: "The service's answer cannot be understood. A newer version of this program may understand it."
         case .network(let error) where error.code == .connectionFailed: "There is no connection to the service."
         case .network: "The connection broke before the service's answer arrived."
@@ -83,7 +84,38 @@ struct ProblemMiddleware: ClientMiddleware {
         case (401, _): throw PeatedError.unauthorized(message: message)
         case (400, let fields?), (422, let fields?):
             throw PeatedError.validation(message: message, fields: fields.additionalProperties)
-        case (let status, _): throw PeatedError.server(status: status, message: message)
+        case (let status, _):
+            throw PeatedError.server(
+                status: status,
+                message: message,
+                retryAfter: Duration(retryAfter: response.headerFields, at: Date())
+            )
         }
+    }
+}
+
+extension Duration {
+    /// The wait that the header field `Retry-After` asks for: seconds, or a date, which is compared with the response's
+    /// own where it has one, as the clock of this machine may be wrong.
+    init?(retryAfter fields: HTTPFields, at now: Date) {
+        guard let text = fields[.retryAfter] else { return nil }
+        let seconds: Double
+        if let number = UInt32(text) {
+            seconds = Double(number)
+        } else if let then = Self.httpDates.date(from: text) {
+            let start = fields[.date].flatMap(Self.httpDates.date) ?? now
+            seconds = max(then.timeIntervalSince(start), 0)
+        } else {
+            return nil
+        }
+        self = .seconds(seconds)
+    }
+
+    private static var httpDates: DateFormatter {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = .gmt
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
+        return formatter
     }
 }

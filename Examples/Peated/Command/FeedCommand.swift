@@ -86,7 +86,7 @@ struct FeedCommand: AsyncParsableCommand {
         for case .tasting(let shown) in try await notebook.feed(filter).prefix(self.count) {
             do {
                 _ = try await notebook.picture(of: shown)
-            } catch PeatedError.server(let status, _) where status < 500 {
+            } catch PeatedError.server(let status, _, _) where status < 500 {
                 // A picture that is gone does not hide the tastings.
                 continue
             }

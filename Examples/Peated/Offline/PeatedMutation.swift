@@ -59,7 +59,8 @@ extension MutationDecision {
         case .unauthorized: .wait(.signedOut, sentence)
         case .validation: .refused(sentence)
         // 408 and 429 are about the moment, and 5xx about the service.
-        case .server(let status, _) where status >= 500 || [408, 429].contains(status): .again(sentence)
+        case .server(let status, _, let retryAfter) where status >= 500 || [408, 429].contains(status):
+            .again(after: retryAfter, sentence)
         case .server: .refused(sentence)
         case .network(let error) where error.code == .connectionFailed:
             .wait(.offline, for: offlinePause, sentence)

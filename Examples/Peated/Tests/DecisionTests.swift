@@ -51,6 +51,11 @@ struct DecisionTests {
         #expect(MutationDecision.after(error) == decision)
     }
 
+    @Test func theServiceNamesTheTimeOfTheNextAttempt() {
+        let error = PeatedError.server(status: 503, message: "Later.", retryAfter: .seconds(40))
+        #expect(MutationDecision.after(error) == .again(after: .seconds(40), error.sentence))
+    }
+
     @Test func aPictureThatIsGoneIsNotTriedAgain() {
         #expect(MutationDecision.after(MissingPicture()) == .refused("The picture is not on this machine any more."))
     }

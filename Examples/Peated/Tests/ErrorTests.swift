@@ -7,11 +7,13 @@ import Testing
 
 struct ErrorTests {
     /// The outcome of a call when the service sends this response.
-    private func outcomeOfUser(status: Int, body: HTTPBody?) async throws -> String {
+    private func outcomeOfUser(status: Int, _ fields: HTTPFields = [:], body: HTTPBody?) async throws -> String {
+        let response = HTTPResponse(
+            status: .init(code: status),
+            headerFields: HTTPFields([HTTPField(name: .contentType, value: "application/json")] + fields)
+        )
         let bench = try await TestBench.loggedIn { operation in
-            operation == Operations.GetUser.id
-                ? (HTTPResponse(status: .init(code: status), headerFields: [.contentType: "application/json"]), body)
-                : nil
+            operation == Operations.GetUser.id ? (response, body) : nil
         }
         return await outcome { try await bench.peated.user("bob") }
     }
@@ -49,6 +51,18 @@ struct ErrorTests {
             try await outcomeOfUser(status: 502, body: "<h1>Oh!</h1>") == "server: 502 The service gives no reason."
         )
         #expect(try await outcomeOfUser(status: 400, body: #"{"message": "No."}"#) == "server: 400 No.")
+    }
+
+    @Test(arguments: [
+        ("40", " after 40.0 seconds"), ("0", " after 0.0 seconds"), ("soon", ""), ("-1", ""), ("", ""),
+        ("Sun, 06 Nov 1994 08:49:37 GMT", " after 60.0 seconds"),
+        ("Sun, 06 Nov 1994 08:00:00 GMT", " after 0.0 seconds"),
+    ])
+    func theServiceNamesAWait(retryAfter: String, text: String) async throws {
+        let fields: HTTPFields = [.retryAfter: retryAfter, .date: "Sun, 06 Nov 1994 08:48:37 GMT"]
+        #expect(
+            try await outcomeOfUser(status: 503, fields, body: nil) == "server: 503 The service gives no reason.\(text)"
+        )
     }
 
     @Test(arguments: [#"{"id": 1, "username": "bob"}"#, #"{"id": "bob""#, "", "<html>"])

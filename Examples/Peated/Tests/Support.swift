@@ -116,7 +116,8 @@ func outcome(_ call: () async throws -> some Sendable) async -> String {
         switch error as? PeatedError {
         case .unauthorized(let message): return "unauthorized: \(message)"
         case .validation(let message, let fields): return "validation: \(message) \(fields)"
-        case .server(let status, let message): return "server: \(status) \(message)"
+        case .server(let status, let message, let wait):
+            return "server: \(status) \(message)\(wait.map { " after \($0)" } ?? "")"
         case .decoding: return "decoding"
         case .network(let error): return "network: \(error.code)"
         case .local: return "local"
