@@ -73,10 +73,12 @@ struct AttemptScheduleTests {
         #expect(schedule.needsStep)
     }
 
-    @Test(arguments: [
-        ("an error", .error(CancellationError())), ("a deadline", .deadline), ("a cancelled one", .cancelled),
-        ("an adopted identifier", .answer(MutationEffects.none.adopt(ProvisionalID(rawValue: "a"), as: "b"))),
-    ] as [(String, MutationEngine<Line>.End)])
+    @Test(
+        arguments: [
+            ("an error", .error(CancellationError())), ("a deadline", .deadline), ("a cancelled one", .cancelled),
+            ("an adopted identifier", .answer(MutationEffects.none.adopt(ProvisionalID(rawValue: "a"), as: "b"))),
+        ] as [(String, MutationEngine<Line>.End)]
+    )
     func nothingBeginsAfterAnEndThatMayChangeOthers(name: String, end: MutationEngine<Line>.End) {
         var schedule = Self.busy()
         #expect(schedule.end(1, end, at: .milliseconds(5)) == nil)

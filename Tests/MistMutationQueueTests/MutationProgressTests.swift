@@ -59,7 +59,8 @@ struct MutationProgressTests {
         Case("another one does not begin", sending(2), .notBegun(hadBeenSent: true), .keep) {
             ($0.state, $0.attempts) = (.waiting, 1)
         },
-        Case("it was noted before the clock was set back", sending(from: now + 9), .notBegun(hadBeenSent: true), .keep) {
+        Case("it was noted before the clock was set back", sending(from: now + 9), .notBegun(hadBeenSent: true), .keep)
+        {
             ($0.state, $0.attempts, $0.nextAttempt) = (.waiting, 0, now)
         },
         Case("one that waits has no attempt", waiting(1), .notBegun(hadBeenSent: true), .keep),

@@ -77,7 +77,7 @@ private final class SimulatedProcess {
     var flights: [Flight] = []
     var stoppedUntil: Int64 = 0
     static let concurrency = 3
-    static var newSchedule: AttemptSchedule<OutgoingChange> { 
+    static var newSchedule: AttemptSchedule<OutgoingChange> {
         // Time passes between most events here.
         AttemptSchedule(concurrency: concurrency, shortAttempt: .seconds(5))
     }
