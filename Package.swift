@@ -77,6 +77,8 @@ let package = Package(
         // The byte buffers, header lists and errors of async-http-client and Hummingbird; the loopback port of
         // MistSignIn.
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+        // The compressed files of the console's page. async-http-client needs it, too.
+        .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.26.0"),
         // Signatures of server-to-server keys, and SHA-256.
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
         // The client's log lines, counts and spans.
@@ -322,6 +324,9 @@ let package = Package(
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
                 // Threads for queries.
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

@@ -77,9 +77,11 @@ package struct PageFiles: Sendable {
             return (response, nil)
         }
         response.headerFields[.contentType] = Self.contentType(of: name)
-        let bytes = text.withUTF8Buffer { Array($0) }
-        response.headerFields[.contentLength] = "\(bytes.count)"
-        return (response, request.method == .head ? nil : HTTPBody(bytes))
+        let compressed = CompressedBytes(text.withUTF8Buffer { Array($0) }, for: request.headerFields[.acceptEncoding])
+        response.headerFields[.vary] = "Accept-Encoding"
+        response.headerFields[.contentEncoding] = compressed.encoding
+        response.headerFields[.contentLength] = "\(compressed.bytes.count)"
+        return (response, request.method == .head ? nil : HTTPBody(compressed.bytes))
     }
 
     /// The query item of the printed address that has the secret.

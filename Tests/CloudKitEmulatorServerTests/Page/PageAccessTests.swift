@@ -34,6 +34,24 @@ struct PageAccessTests {
         #expect(try await page.send(.get, "/records/table", page: nil).status == .notFound)
     }
 
+    @Test(
+        arguments: [
+            ("gzip, br", "gzip"), ("gzip, deflate, br", "deflate"), ("deflate;q=0.5, gzip", "gzip"), ("gzip;q=0", nil),
+            ("br", nil), ("identity", nil), (nil, nil),
+        ] as [(String?, String?)]
+    )
+    func theFilesAreCompressedAsTheBrowserAcceptsIt(accepted: String?, encoding: String?) async throws {
+        let page = try await PageServer()
+        var fields = HTTPFields()
+        fields[.acceptEncoding] = accepted
+        let reply = try await page.send(.get, "/records/table.js", page: fields)
+        #expect(reply.headerFields[.contentEncoding] == encoding)
+        #expect(reply.headerFields[.vary] == "Accept-Encoding")
+        #expect(reply.headerFields[.contentLength] == "\(reply.bytes.count)")
+        if encoding == "gzip" { #expect(reply.bytes.prefix(2) == [0x1f, 0x8b]) }
+        if encoding == nil { #expect(String(decoding: reply.bytes, as: UTF8.self) == "export {}") }
+    }
+
     // MARK: The session
 
     @Test func thePrintedAddressSetsACookieThatNoScriptReads() async throws {
