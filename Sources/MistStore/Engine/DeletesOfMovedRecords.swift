@@ -74,6 +74,33 @@ extension MovedRecords {
         if hasFetched { try follow() }
     }
 
+    /// Decides about the old records whose copies were deleted here: see ``OldRecordFate``.
+    func decideAboutOldRecords() throws {
+        guard scope == .private else { return }
+        let left = try tombstones.ofCopies(in: scope)
+        guard !left.isEmpty else { return }
+        let isRead = try zones.stale().isEmpty && !scopeState.row().isStale
+        for old in left {
+            guard let table = file.tablesByID[old.type] else { continue }
+            let isCopyOpen =
+                try tombstones.isDeleted(old.name, of: old.type, outside: old.zone, in: scope)
+                || knownVersions.isLookedUp(old.name, of: old.type, outside: old.zone, in: scope)
+            let copy = try others(named: old.name, than: old.zone, table)
+                .first { try version(of: $0, table)?.tag != nil }
+            switch OldRecordFate(isCopyOpen: isCopyOpen, hasCopy: copy != nil, isRead: isRead) {
+            case .open: continue
+            case .isDeleted: break
+            case .moves:
+                guard let copy else { continue }
+                let move = try version(of: copy, table).flatMap { try self.move(of: copy, $0, table) }
+                try insertMove(of: copy, table, from: old.zone, depth: old.depth, at: move)
+                // Its changes are in no other copy. They are looked up, because it may be long since they were fetched.
+                try tombstones.markConflicting(old.name, in: old.zone)
+            }
+            try tombstones.set(.given, old.name, in: old.zone)
+        }
+    }
+
     /// A copy of a row's record that was moved later.
     private func laterCopy(of row: LocalRow, _ known: KnownVersion, _ table: RecordTable) throws -> LocalRow? {
         try others(named: row.name, than: row.zone, table).first { other in
@@ -90,7 +117,7 @@ extension MovedRecords {
     /// delete of a user, and wins. Later, the other device may have moved the record, and given up its copy for the
     /// later one of this device.
     private func decide(about entry: Moves.Entry, in zone: StoredZone) throws {
-        guard let (row, table) = try file.row(of: entry, db) else { return try end(orphan: entry) }
+        guard let (row, table) = try file.row(of: entry, db) else { return try endOrphans() }
         try moves.forget(entry)
         try tombstones.forget(entry.name, in: zone.id)
         // The outcome of what was sent is known: the service had the record, and has it no more.

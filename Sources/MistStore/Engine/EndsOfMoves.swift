@@ -7,17 +7,11 @@ extension MovedRecords {
     /// Lets the old records of a move be deleted whose copies the service has.
     func finish() throws {
         guard scope == .private, try transaction.hasMoves else { return }
+        try endOrphans()
         for (_, entries) in Dictionary(grouping: try moves.all(), by: \.number).sorted(by: { $0.key < $1.key }) {
             // Another program goes on with the moves of types that this one does not have.
             guard entries.allSatisfy({ file.tablesByID[$0.type] != nil }) else { continue }
-            var rows: [(Moves.Entry, LocalRow)] = []
-            for entry in entries {
-                if let (row, _) = try file.row(of: entry, db) {
-                    rows.append((entry, row))
-                } else {
-                    try end(orphan: entry)
-                }
-            }
+            let rows = try entries.compactMap { entry in try file.row(of: entry, db).map { (entry, $0.row) } }
             guard try rows.allSatisfy({ try knownVersions.isAcknowledged($1.name, in: $1.zone) }),
                 try rows.map({ entry, _ in try releaseDependents(of: entry) }).allSatisfy(\.self)
             else { continue }
@@ -56,9 +50,18 @@ extension MovedRecords {
         }
     }
 
-    /// Ends the move of a row that was removed here.
-    func end(orphan entry: Moves.Entry) throws {
-        try OrphanedMoves(file: file, scope: scope, db: db).end(entry)
+    /// Ends the moves of rows that were removed here.
+    func endOrphans() throws { try OrphanedMoves(file: file, scope: scope, db: db).endAll() }
+
+    /// Lets the old records of a row be deleted that is removed because the service has no copy any more: they are what
+    /// a move has left of a deleted record. Where the service never had the copy, they are the record.
+    func endMoves(ofCopy row: LocalRow, _ table: RecordTable) throws {
+        guard scope == .private, try transaction.hasMoves, try knownVersions.isAcknowledged(row.name, in: row.zone)
+        else { return }
+        for entry in try moves.entries(of: row.id, table.id) {
+            try delete(entry)
+            try moves.end(entry.name, from: entry.zone)
+        }
     }
 
     /// For how long records that arrive below a moved record in its former zone follow it: 30 days.

@@ -168,11 +168,21 @@ extension LocalDatabase {
                 try $0.row(named: deleted.name, in: deleted.zone, db) != nil
             }
             guard !isUsedAgain else { continue }
-            try tombstones.forget(deleted.name, in: deleted.zone)
-            try KnownVersions(db: db, sealer: nil).insertForLookup(deleted.name, in: deleted.zone, of: deleted.type)
+            try takeBack(deleted, db)
             count += 1
+            guard !deleted.wasAcknowledged else { continue }
+            // If the service never had the copy, the old record is the record.
+            for old in try tombstones.ofCopies(in: scope) where old.type == deleted.type && old.name == deleted.name {
+                try takeBack(old, db)
+            }
         }
         if count > 0 { try ScopeState(scope: scope, db: db).markStale() }
         return count
+    }
+
+    /// Lets a deleted record be looked up in place of the delete. A copy of it may be in another zone.
+    private func takeBack(_ deleted: Tombstones.DeletedRecord, _ db: Database) throws {
+        try Tombstones(db: db).forget(deleted.name, in: deleted.zone)
+        try KnownVersions(db: db, sealer: nil).insertForLookup(deleted.name, in: deleted.zone, of: deleted.type)
     }
 }

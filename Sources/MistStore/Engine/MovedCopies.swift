@@ -21,7 +21,7 @@ extension MovedRecords {
     ///   here.
     func arrival(of record: Record, named name: String, _ table: RecordTable, in zone: StoredZone) throws -> Arrival? {
         guard let (move, creation, from) = origin(of: record) else { return nil }
-        if try isDeletedHere(name, from: from) { return Arrival(isDeletedHere: true) }
+        if try isDeletedHere(name, table, from: from) { return Arrival(isDeletedHere: true) }
         for row in try others(named: name, than: zone.id, table) {
             guard let base = try version(of: row, table), try self.creation(of: base, row, table) == creation,
                 try self.move(of: row, base, table).map({ $0 < move }) ?? true
@@ -156,6 +156,15 @@ extension MovedRecords {
         return origin.creation == creation
     }
 
+    /// Whether a row is a copy of the record of a version.
+    func isCopy(_ row: LocalRow, _ table: RecordTable, of record: Record) throws -> Bool {
+        guard case .bytes(let data)? = record.fields[EditTimes.fieldName]?.plain,
+            let creation = EditTimes(data)?.creation ?? record.created?.time?.creation,
+            let version = try version(of: row, table)
+        else { return false }
+        return try self.creation(of: version, row, table) == creation
+    }
+
     /// Whether a version was moved to its zone later than a row to another one.
     func isMoved(_ record: Record, after row: LocalRow, _ table: RecordTable) throws -> Bool {
         guard let (move, _, _) = origin(of: record), let base = try version(of: row, table) else { return false }
@@ -163,10 +172,14 @@ extension MovedRecords {
     }
 
     /// Whether this device has deleted the record that a copy was made of.
-    private func isDeletedHere(_ name: String, from zoneName: String) throws -> Bool {
+    private func isDeletedHere(_ name: String, _ table: RecordTable, from zoneName: String) throws -> Bool {
         guard let zone = try zones.number(of: ZoneID(zoneName: zoneName)) else { return false }
         if try moves.holdsOwnDelete(of: name, in: zone) { return true }
-        return try tombstones.created(name, in: zone) != nil && moves.entry(of: name, from: zone) == nil
+        guard let permission = try tombstones.permission(name, in: zone),
+            try moves.entry(of: name, from: zone) == nil
+        else { return false }
+        // The delete of what a move has left says nothing, where that of the copy was taken back.
+        return try permission != .ofCopy || tombstones.isDeleted(name, of: table.id, outside: zone, in: scope)
     }
 
     /// The rows of a name in other zones.
@@ -264,7 +277,7 @@ extension MovedRecords {
     }
 
     /// Notes that a row comes from a zone, in which this device deletes the old record.
-    private func insertMove(
+    func insertMove(
         of row: LocalRow,
         _ table: RecordTable,
         from zone: ZoneRowID,

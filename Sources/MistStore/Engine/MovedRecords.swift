@@ -60,24 +60,6 @@ struct MovedRecords: EngineProcedure {
         try pendingEdits.note(parent, of: row.id, table, at: entry.time, raw: entry.raw)
     }
 
-    /// Whether a version is of a record that this device has moved out of the zone and deleted, and whose delete was taken
-    /// back.
-    func isTakenBack(_ name: String, _ table: RecordTable, in zone: StoredZone) throws -> Bool {
-        guard try transaction.hasMoves, try moves.isDeparted(name, from: zone.id) else { return false }
-        return try table.row(named: name, in: zone.id, db) == nil
-    }
-
-    /// Sends a record again as it is, whose delete was taken back: a device that had the copy has left the old record out,
-    /// and may have deleted the copy.
-    func announce(_ name: String, _ table: RecordTable, in zone: StoredZone) throws {
-        guard let parent = table.parentField, let row = try table.row(named: name, in: zone.id, db),
-            let known = try knownVersions.fetch(named: name, in: zone.id)
-        else { return }
-        let time = RemoteVersion(fields: row.fields, times: known.times, modified: known.modified?.rawValue ?? 0)
-            .time(of: parent.name)
-        try pendingEdits.note(parent, of: row.id, table, at: ServiceTime(time.milliseconds), raw: now)
-    }
-
     /// Keeps the insert of a row whose copy is still to be sent: an acknowledgement of its former record has ended all
     /// edits.
     func keepInsert(of row: RecordRowID, _ table: RecordTable) throws {
@@ -97,7 +79,7 @@ extension MovedRecords {
     func apply(_ record: Record, ofFormer name: String, in zone: StoredZone) throws -> Bool {
         guard try transaction.hasMoves, let entry = try moves.entry(of: name, from: zone.id) else { return false }
         guard let (row, table) = try file.row(of: entry, db) else {
-            try end(orphan: entry)
+            try endOrphans()
             return false
         }
         let known = try knownVersions.fetch(named: name, in: zone.id)
@@ -109,6 +91,11 @@ extension MovedRecords {
             try moves.forget(entry)
             try tombstones.forget(name, in: zone.id)
             if let known { try knownVersions.forget(known.id) }
+            return false
+        }
+        if known == nil, entry.times == nil, try !isCopy(row, table, of: record) {
+            // The move goes on after an undo (``OldRecordFate``), and the row is a new record of the name.
+            try moves.forget(entry)
             return false
         }
         // It was moved back after the move of this device: its row arrives here.

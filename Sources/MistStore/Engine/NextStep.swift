@@ -30,6 +30,7 @@ struct NextStep: EngineProcedure {
         try zones.settleOutcomes()
         try movedRecords.decide(hasFetched: false)
         try movedRecords.finish()
+        try movedRecords.decideAboutOldRecords()
         if let step = try lookupOfConflicts() { return step }
         try MassRemovals(transaction: transaction).decide(about: state.removed)
         let push = try push(state)

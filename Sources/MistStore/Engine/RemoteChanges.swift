@@ -21,7 +21,6 @@ struct RemoteChanges: EngineProcedure {
         if try movedRecords.rebase(onto: record, named: name, table, in: zone) { return }
         if try movedRecords.leaveOut(record, named: name, table, in: zone) { return }
         let arrival = try movedRecords.arrival(of: record, named: name, table, in: zone)
-        let isTakenBack = try arrival == nil && movedRecords.isTakenBack(name, table, in: zone)
         if table.assetFields.isEmpty {
             try apply(record, named: name, table, in: zone, base: arrival?.base)
         } else {
@@ -29,7 +28,6 @@ struct RemoteChanges: EngineProcedure {
             try files.wantDownloads(of: name, table, in: zone)
         }
         if let arrival { try movedRecords.complete(arrival, named: name, table, in: zone) }
-        if isTakenBack { try movedRecords.announce(name, table, in: zone) }
     }
 
     /// Applies a record. `base` is the version that the edits of a row were made on that was in another zone before.

@@ -78,6 +78,7 @@ struct RemoteDeletes: EngineProcedure {
 
     private func remove(_ row: LocalRow, _ table: RecordTable, _ reason: LossReason, in zone: StoredZone) throws {
         try saveValues(of: row, table, reason, in: zone)
+        try movedRecords.endMoves(ofCopy: row, table)
         try forgetEdits(of: row.id, table)
         try table.delete(row.id, db)
     }
@@ -86,6 +87,9 @@ struct RemoteDeletes: EngineProcedure {
     func sweep(_ zone: StoredZone) throws {
         for name in try knownVersions.missed(by: zone.epoch, in: zone.id) { try apply(of: name, in: zone) }
         try foreignRecords.forgetMissed(by: zone.epoch, in: zone.id)
+        for name in try tombstones.neverStored(missedBy: zone.epoch, in: zone.id) {
+            try tombstones.handPermission(of: name, in: zone.id)
+        }
         try tombstones.forgetMissed(by: zone.epoch, in: zone.id)
         try zones.endRefetch(zone.id)
     }

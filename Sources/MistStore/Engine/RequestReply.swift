@@ -230,6 +230,7 @@ extension RequestReply {
         // The delete of this device was read, or the service could not deliver it. Another delete ends the life after
         // it.
         if !zone.isStale { try reportedDeletes.forgetOwn(name, in: zone.id) }
+        try tombstones.handPermission(of: name, in: zone.id)
         guard try knownVersions.mayNeverHaveBeenStored(name, in: zone.id) else {
             return try deletes.apply(of: name, in: zone)
         }

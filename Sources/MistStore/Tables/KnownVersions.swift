@@ -366,6 +366,25 @@ extension KnownVersions {
         )
     }
 
+    /// Whether a record whose delete was taken back is still to be looked up, in another zone of a scope than the given one.
+    func isLookedUp(
+        _ name: String,
+        of type: TableID,
+        outside zone: ZoneRowID,
+        in scope: DatabaseScope
+    ) throws -> Bool {
+        try db.value(
+            """
+            SELECT EXISTS (
+                SELECT 1 FROM mist_record
+                WHERE type = ? AND name = ? AND row = ? AND zone <> ? AND zone IN (\(Zones.ids(in: "?")))
+            )
+            """,
+            [type, name, KnownVersion.noRow, zone, scope.number],
+            as: Bool.self
+        ) ?? false
+    }
+
     /// Gives a row to a version that is looked up and has none.
     func setRow(_ row: RecordRowID, of record: KnownVersionID) throws {
         try db.run("UPDATE mist_record SET row = ? WHERE id = ?", [row, record])

@@ -117,6 +117,11 @@ extension Moves {
     /// A row if the delete of the current row of a type's table is to be decided on.
     static let holding = "SELECT 1 FROM mist_held AS held WHERE held.zone = _zone AND held.name = _recordName"
 
+    /// A row if a record is being moved out of a zone: `name` and `zone` are expressions.
+    static func ofRecord(_ name: String, from zone: String) -> String {
+        "SELECT 1 FROM mist_move AS move WHERE move.zone = \(zone) AND move.name = \(name)"
+    }
+
     /// The names in a zone of which a delete is to be decided on. The service does not have the records any more.
     static func heldNames(in zone: String) -> String { "SELECT name FROM mist_held WHERE zone = \(zone)" }
 }

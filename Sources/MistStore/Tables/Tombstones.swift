@@ -25,8 +25,19 @@ struct Tombstones: TableOwner {
         );
         """
 
-    /// 1: the delete is sent even where the deletes are more than the limit.
+    /// A ``Permission``.
     private static let permission = "is_permitted INTEGER NOT NULL DEFAULT 0"
+
+    /// Whether a delete is sent where the deletes are more than the limit.
+    enum Permission: Int64, DatabaseValueConvertible {
+        /// It waits for the permission of a person.
+        case needed = 0
+        /// It is sent.
+        case given = 1
+        /// It is that of an old record, which a move has left, and whose copy was deleted here. It goes with the copy:
+        /// see ``OldRecordFate``. An earlier program takes it for a permission.
+        case ofCopy = 2
+    }
 
     static func update(from format: Int64) -> [String] {
         format < 5 ? ["ALTER TABLE mist_tombstone ADD COLUMN \(permission)"] : []
@@ -37,6 +48,27 @@ struct Tombstones: TableOwner {
         let record: KnownVersionID
         let name: String
         let tag: String?
+    }
+
+    /// Which record a delete is of.
+    struct DeletedRecord {
+        let name: String
+        let zone: ZoneRowID
+        let type: TableID
+        /// How far below a deleted record.
+        let depth: Int64
+        /// Whether the service is known to have had the record.
+        let wasAcknowledged: Bool
+
+        fileprivate static let columns = "name, zone, type, depth, tag IS NOT NULL AS acknowledged"
+
+        fileprivate init(_ row: Row) {
+            name = row["name"]
+            zone = row["zone"]
+            type = row["type"]
+            depth = row["depth"]
+            wasAcknowledged = row["acknowledged"]
+        }
     }
 
     let db: Database
@@ -106,11 +138,11 @@ extension Tombstones {
         try db.rows(
             """
             SELECT record, name, tag FROM mist_tombstone
-            WHERE zone = ?1 AND NOT is_conflicting AND (is_permitted OR NOT ?4)
+            WHERE zone = ?1 AND NOT is_conflicting AND is_permitted IN (?5, iif(?4, ?5, ?6))
                 AND NOT EXISTS (\(Parking.delaying("mist_tombstone.name", in: "mist_tombstone.zone", at: "?2")))
             ORDER BY depth DESC, time, record LIMIT ?3
             """,
-            [zone, now, limit, needsPermission]
+            [zone, now, limit, needsPermission, Permission.given, Permission.needed]
         ).map { Pending(record: $0["record"], name: $0["name"], tag: $0["tag"]) }
     }
 
@@ -130,21 +162,49 @@ extension Tombstones {
         ).map { ($0["zone"], $0["tag"]) }
     }
 
-    /// Whether the delete of a name in another zone of a scope was permitted; `nil` where there is no such delete.
-    func permission(
+    /// Whether a record was deleted here, other than as what a move leaves or has left.
+    ///
+    /// - Parameters:
+    ///   - name: The record's name.
+    ///   - table: Its type.
+    ///   - zone: A zone that is left out: that of an old record.
+    ///   - scope: The scope.
+    /// - Returns: Whether there is a delete of the name in another zone.
+    /// - Throws: A `DatabaseError` when the file fails.
+    func isDeleted(
         _ name: String,
         of table: TableID,
         outside zone: ZoneRowID,
         in scope: DatabaseScope
-    ) throws -> Bool? {
+    ) throws -> Bool {
         try db.value(
             """
-            SELECT min(is_permitted) FROM mist_tombstone
-            WHERE type = ? AND name = ? AND zone <> ? AND zone IN (\(Zones.ids(in: "?")))
+            SELECT EXISTS (
+                SELECT 1 FROM mist_tombstone
+                WHERE type = ? AND name = ? AND zone <> ? AND is_permitted <> ? AND zone IN (\(Zones.ids(in: "?")))
+                    AND NOT EXISTS (\(Moves.ofRecord("mist_tombstone.name", from: "mist_tombstone.zone")))
+            )
             """,
-            [table, name, zone, scope.number],
+            [table, name, zone, Permission.ofCopy, scope.number],
             as: Bool.self
-        )
+        ) ?? false
+    }
+
+    /// The permission of the delete of a name; `nil` where there is no such delete.
+    func permission(_ name: String, in zone: ZoneRowID) throws -> Permission? {
+        try db.row("SELECT is_permitted FROM mist_tombstone WHERE zone = ? AND name = ?", [zone, name])
+            .map { $0["is_permitted"] }
+    }
+
+    /// The deletes of old records in a scope that go with their copies.
+    func ofCopies(in scope: DatabaseScope) throws -> [DeletedRecord] {
+        try db.rows(
+            """
+            SELECT \(DeletedRecord.columns) FROM mist_tombstone
+            WHERE is_permitted = ? AND zone IN (\(Zones.ids(in: "?"))) ORDER BY record
+            """,
+            [Permission.ofCopy, scope.number]
+        ).map(DeletedRecord.init)
     }
 
     var isEmpty: Bool {
@@ -170,7 +230,8 @@ extension Tombstones {
     }
 
     /// Whether a delete is of a scope, whose number is the parameter, and was not permitted.
-    private static let isWithoutPermission = "NOT is_permitted AND zone IN (\(Zones.ids(in: "?")))"
+    private static let isWithoutPermission =
+        "is_permitted = \(Permission.needed.rawValue) AND zone IN (\(Zones.ids(in: "?")))"
 
     /// The number of deletes of a scope that were not permitted.
     func countWithoutPermission(in scope: DatabaseScope) throws -> Int {
@@ -182,20 +243,22 @@ extension Tombstones {
     }
 
     /// The deleted records of a scope whose delete was not permitted.
-    func withoutPermission(in scope: DatabaseScope) throws -> [(name: String, zone: ZoneRowID, type: TableID)] {
+    func withoutPermission(in scope: DatabaseScope) throws -> [DeletedRecord] {
         try db.rows(
-            "SELECT name, zone, type FROM mist_tombstone WHERE \(Self.isWithoutPermission) ORDER BY record",
+            "SELECT \(DeletedRecord.columns) FROM mist_tombstone WHERE \(Self.isWithoutPermission) ORDER BY record",
             [scope.number]
-        ).map { ($0["name"], $0["zone"], $0["type"]) }
+        ).map(DeletedRecord.init)
+    }
+
+    /// The names of a zone's deletes of records that the service is not known to have had, and that a refetch has not met.
+    func neverStored(missedBy epoch: Int64, in zone: ZoneRowID) throws -> [String] {
+        try db.rows("SELECT name FROM mist_tombstone WHERE zone = ? AND epoch <> ? AND tag IS NULL", [zone, epoch])
+            .map { $0["name"] }
     }
 
     /// Whether a name has a tombstone that was not permitted.
     func needsPermission(_ name: String, in zone: ZoneRowID) throws -> Bool {
-        try db.value(
-            "SELECT EXISTS (\(Self.named("?2", in: "?1")) AND NOT is_permitted)",
-            [zone, name],
-            as: Bool.self
-        ) ?? false
+        try permission(name, in: zone) == .needed
     }
 
     /// The time of the latest delete.
@@ -212,26 +275,42 @@ extension Tombstones {
     /// - Returns: The number of deletes that were not permitted before.
     func permitAll(in scope: DatabaseScope) throws -> Int {
         try db.run(
-            "UPDATE mist_tombstone SET is_permitted = 1 WHERE \(Self.isWithoutPermission)",
-            [scope.number]
+            "UPDATE mist_tombstone SET is_permitted = ? WHERE \(Self.isWithoutPermission)",
+            [Permission.given, scope.number]
         )
         return db.changesCount
     }
 
-    /// Adds the delete of a record that was moved. It needs no permission: the record is in another zone.
+    /// Adds the delete of a record that was moved.
     ///
     /// - Parameters:
     ///   - record: The record's known version.
     ///   - depth: How far it is below the record that was moved.
+    ///   - permission: Given where the record is in another zone.
     /// - Throws: A `DatabaseError` when the file fails.
-    func insertOfMove(_ record: KnownVersionID, depth: Int64) throws {
+    func insertOfMove(_ record: KnownVersionID, depth: Int64, _ permission: Permission = .given) throws {
         try db.run(Self.insert(depth: "?2", where: "id = ?1"), [record, depth])
-        try db.run("UPDATE mist_tombstone SET is_permitted = 1 WHERE record = ?", [record])
+        try db.run("UPDATE mist_tombstone SET is_permitted = ? WHERE record = ?", [permission, record])
     }
 
-    /// Lets a permitted delete wait again.
-    func withdrawPermission(_ name: String, in zone: ZoneRowID) throws {
-        try db.run("UPDATE mist_tombstone SET is_permitted = 0 WHERE zone = ? AND name = ?", [zone, name])
+    /// Changes the permission of a delete.
+    func set(_ permission: Permission, _ name: String, in zone: ZoneRowID) throws {
+        try db.run("UPDATE mist_tombstone SET is_permitted = ? WHERE zone = ? AND name = ?", [permission, zone, name])
+    }
+
+    /// The service does not have a record: if it never had it, its old records are the record, and their deletes have the
+    /// permission that this one has.
+    func handPermission(of name: String, in zone: ZoneRowID) throws {
+        try db.run(
+            """
+            UPDATE mist_tombstone SET is_permitted = copy.is_permitted FROM (
+                SELECT type, is_permitted FROM mist_tombstone
+                WHERE zone = ?1 AND name = ?2 AND tag IS NULL AND is_permitted <> ?3
+            ) AS copy
+            WHERE mist_tombstone.name = ?2 AND mist_tombstone.type = copy.type AND mist_tombstone.is_permitted = ?3
+            """,
+            [zone, name, Permission.ofCopy]
+        )
     }
 
     /// Adds the delete of a record, as triggers do.
@@ -262,6 +341,11 @@ extension Tombstones {
     /// Lets a deleted record be looked up before the delete is sent.
     func markConflicting(_ record: KnownVersionID) throws {
         try db.run("UPDATE mist_tombstone SET is_conflicting = 1 WHERE record = ?", [record])
+    }
+
+    /// Lets a deleted record be looked up before the delete is sent.
+    func markConflicting(_ name: String, in zone: ZoneRowID) throws {
+        try db.run("UPDATE mist_tombstone SET is_conflicting = 1 WHERE zone = ? AND name = ?", [zone, name])
     }
 
     /// Notes that a refetch has met the deleted record of a name.

@@ -140,13 +140,18 @@ extension SimulatedWorld {
 
 /// Programs that delete many records, and what people decide about it.
 extension SimulatedWorld {
-    /// The names of the deletes that a device has to send, without those that are the ends of moves.
+    /// The names of the deletes that a device has to send, without those of what moves leave: before the end of a move, as
+    /// long as it goes with the delete of a copy (`is_permitted` is 2), and after that.
     func deletedNames(of device: SimulatedDevice) throws -> Set<String> {
         try device.read { db in
             try Set(
                 String.fetchAll(
                     db,
-                    sql: "SELECT name FROM mist_tombstone WHERE (zone, name) NOT IN (SELECT zone, name FROM mist_move)"
+                    sql: """
+                        SELECT name FROM mist_tombstone
+                        WHERE (zone, name) NOT IN (SELECT zone, name FROM mist_move) AND is_permitted <> 2
+                            AND NOT (is_permitted = 1 AND (zone, name) IN (SELECT zone, name FROM mist_moved))
+                        """
                 )
             )
         }

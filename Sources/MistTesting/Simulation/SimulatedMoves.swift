@@ -81,12 +81,16 @@ final class MoveLedger {
 }
 
 extension SimulatedDevice {
-    /// The names of the records that this device has moved out of a zone, and is about to delete there.
+    /// The names of the records that this device has moved out of a zone. If it deletes one there, this is the end of its
+    /// move.
     func namesMoved(from zone: ZoneID) throws -> Set<String> {
         try read { db in
             let names = try String.fetchAll(
                 db,
-                sql: "SELECT name FROM mist_move WHERE zone IN (SELECT id FROM mist_zone WHERE name = ?)",
+                sql: """
+                    SELECT name FROM (SELECT zone, name FROM mist_move UNION SELECT zone, name FROM mist_moved)
+                    WHERE zone IN (SELECT id FROM mist_zone WHERE name = ?)
+                    """,
                 arguments: [zone.zoneName]
             )
             return Set(names)

@@ -63,38 +63,6 @@ extension MovePromiseTests {
         #expect(try phone.records().contains("Folder a above=→\(isLater ? "z" : "x") opened=0 title=tax"))
     }
 
-    @Test("11, 40. A record that another device has moved on is in one zone after an undo of the mover's deletes")
-    func undoneDeletesOfRecordsThatWereMovedOn() async throws {
-        let (scenario, phone, laptop) = try guardedDevices()
-        try phone.run(
-            "INSERT INTO Folder (_recordName) VALUES ('x'), ('y'), ('z')",
-            "INSERT INTO Folder (_recordName, above) VALUES ('a', 'x'), ('b', 'a'), ('c', 'a')"
-        )
-        try scenario.synchronise()
-        try phone.move("a", below: "y")
-        try phone.sync { $0.line.contains("delete") ? .crashBefore : .answered }
-        try laptop.sync()
-        try laptop.move("a", below: "z")
-        try phone.run("DELETE FROM Folder WHERE _recordName IN ('a', 'b', 'c')")
-        scenario.clock.advance(by: 60)
-        // The deletes wait, and the laptop carries out its move.
-        try phone.sync()
-        #expect(try phone.value("SELECT count(*) FROM mist_tombstone WHERE NOT is_permitted") == 6)
-        scenario.clock.advance(by: 60)
-        for _ in 0..<2 { try laptop.sync() }
-        #expect(try await phone.local.undoMassDeletion() >= 3)
-        for _ in 0..<4 {
-            scenario.clock.advance(by: 60)
-            try scenario.synchronise()
-        }
-        for device in [phone, laptop] {
-            #expect(try device.recordsByZone() == ["a b c z", "x", "y"])
-            #expect(try device.moves() == 0)
-            #expect(try device.pending() == [])
-        }
-        #expect(try scenario.serviceRecords().count == 6)
-    }
-
     @Test("11, F5. An edit that was sent with a copy, without a reply, wins over an earlier one in the old record")
     func editsOfCopiesOfUnknownOutcome() throws {
         let (scenario, phone, laptop) = try devices()
@@ -144,26 +112,6 @@ extension MovePromiseTests {
         #expect(try phone.recovery() == [])
     }
 
-    @Test("11, 40. An undo takes back the delete of a record that was moved before, and whose copy was never sent")
-    func undoneDeletesOfUnsentCopies() async throws {
-        let (scenario, phone, laptop) = try guardedDevices()
-        try phone.run(
-            "INSERT INTO Folder (_recordName) VALUES ('x'), ('y')",
-            "INSERT INTO Folder (_recordName, above) VALUES ('a', 'x'), ('b', 'a'), ('c', 'y')"
-        )
-        try scenario.synchronise()
-        try phone.move("a", below: "y")
-        try phone.run("DELETE FROM Folder WHERE _recordName = 'y'")
-        #expect(try await phone.local.undoMassDeletion() == 4)
-        for _ in 0..<3 {
-            scenario.clock.advance(by: 60)
-            try scenario.synchronise()
-        }
-        for device in [phone, laptop] { #expect(try device.recordsByZone() == ["a b x", "c y"]) }
-        #expect(try phone.pending() == [])
-        #expect(try phone.moves() == 0)
-    }
-
     @Test("11, 6. The delete of an earlier copy, which was never seen here, is no delete of the record")
     func deletesOfCopiesInTheSameZone() throws {
         let (scenario, phone, laptop) = try devices()
@@ -192,31 +140,6 @@ extension MovePromiseTests {
             #expect(try device.moves() == 0)
         }
         #expect(try scenario.serviceRecords().count == 4)
-    }
-
-    @Test("11, 40. A delete that is taken back concerns all devices, where another one has deleted the copy meanwhile")
-    func undoneDeletesAreAnnounced() async throws {
-        let (scenario, phone, laptop) = try guardedDevices()
-        try phone.run(
-            "INSERT INTO Folder (_recordName) VALUES ('x'), ('y')",
-            "INSERT INTO Folder (_recordName, above) VALUES ('a', 'x'), ('b', 'a')"
-        )
-        try scenario.synchronise()
-        try phone.move("a", below: "y")
-        try phone.sync { $0.line.contains("delete") ? .crashBefore : .answered }
-        try laptop.sync()
-        // Both devices delete the record. The laptop has only the copy.
-        try laptop.run("DELETE FROM Folder WHERE _recordName = 'a'")
-        try phone.run("DELETE FROM Folder WHERE _recordName IN ('a', 'b')")
-        try phone.sync()
-        try laptop.sync()
-        #expect(try await phone.local.undoMassDeletion() >= 2)
-        for _ in 0..<3 {
-            scenario.clock.advance(by: 60)
-            try scenario.synchronise()
-        }
-        #expect(try laptop.recordsByZone() == phone.recordsByZone())
-        #expect(try scenario.serviceRecords().count == laptop.records().count)
     }
 
     @Test("11, F5. A record that moves on from a copy of unknown outcome keeps the times of its fields")
