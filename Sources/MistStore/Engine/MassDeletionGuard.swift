@@ -183,6 +183,7 @@ extension LocalDatabase {
     /// Lets a deleted record be looked up in place of the delete. A copy of it may be in another zone.
     private func takeBack(_ deleted: Tombstones.DeletedRecord, _ db: Database) throws {
         try Tombstones(db: db).forget(deleted.name, in: deleted.zone)
+        try Moves(db: db, sealer: nil).releaseOwnDeletes(of: deleted.name, in: scope)
         try KnownVersions(db: db, sealer: nil).insertForLookup(deleted.name, in: deleted.zone, of: deleted.type)
     }
 }

@@ -317,6 +317,14 @@ extension Moves {
             .map { Held(zone: $0["zone"], name: $0["name"], isDeletedHere: $0["is_deleted_here"]) }
     }
 
+    /// Releases the deletes of a record that was deleted here as well, because that was taken back.
+    func releaseOwnDeletes(of name: String, in scope: DatabaseScope) throws {
+        try db.run(
+            "DELETE FROM mist_held WHERE name = ? AND is_deleted_here AND zone IN (\(Zones.ids(in: "?")))",
+            [name, scope.number]
+        )
+    }
+
     func release(_ name: String, in zone: ZoneRowID) throws {
         try db.run("DELETE FROM mist_held WHERE zone = ? AND name = ?", [zone, name])
     }

@@ -162,4 +162,36 @@ extension MovePromiseTests {
         #expect(try phone.pending() == [])
         #expect(try scenario.serviceRecords().count == 5)
     }
+
+    @Test("11, 40. An undo also concerns a copy that is found later, where the delete of the old record was reported")
+    func undoneDeletesBeforeTheCopyIsFound() async throws {
+        let (scenario, phone, laptop) = try guardedDevices()
+        try phone.run(
+            "INSERT INTO Folder (_recordName) VALUES ('x'), ('y')",
+            "INSERT INTO Folder (_recordName, above) VALUES ('a', 'x'), ('b', 'a')"
+        )
+        try scenario.synchronise()
+        try phone.run("DELETE FROM Folder WHERE _recordName IN ('a', 'b')")
+        try laptop.move("a", below: "y")
+        for _ in 0..<2 { try laptop.sync() }
+        // The phone learns of the copies and of the deletes, and dies.
+        var hasRead = false
+        try phone.sync { request in
+            if case .zoneChanges = request { hasRead = true }
+            if case .databaseChanges = request, hasRead { return .crashBefore }
+            return .answered
+        }
+        #expect(try phone.value("SELECT count(*) FROM mist_held") == 2)
+        #expect(try await phone.local.undoMassDeletion() == 2)
+        scenario.clock.advance(by: 60)
+        try laptop.run("UPDATE Folder SET title = 'tax' WHERE _recordName = 'a'")
+        try laptop.sync()
+        for _ in 0..<3 {
+            scenario.clock.advance(by: 60)
+            try scenario.synchronise()
+        }
+        for device in [phone, laptop] { #expect(try device.recordsByZone() == ["a b y", "x"]) }
+        #expect(try phone.pending() == [])
+        #expect(try scenario.serviceRecords().count == 4)
+    }
 }
