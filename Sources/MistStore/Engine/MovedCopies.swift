@@ -228,6 +228,8 @@ extension MovedRecords {
         // The device that made the later move deletes the record in the zone that it moved it from.
         for entry in entries where try zones.fetch(entry.zone)?.zoneID.zoneName == former {
             try moves.forget(entry)
+            // Without its move, the delete would be that of the record, and end the copy when it is fetched once more.
+            try tombstones.forget(entry.name, in: entry.zone)
             if let known = try knownVersions.fetch(named: entry.name, in: entry.zone), known.row == row.id {
                 try knownVersions.forget(known.id)
             }

@@ -165,4 +165,41 @@ extension MovePromiseTests {
             #expect(try device.recovery() == [])
         }
     }
+
+    @Test("11, 6. A copy that is changed is not deleted with the old record, which this device has left as well")
+    func copiesOutliveOldRecords() throws {
+        let (scenario, phone, laptop) = try devices(and: "z")
+        let tablet = try scenario.device("tablet", records: [Folder.self], zones: .perRoot)
+        func withoutDeletes(_ request: SyncRequest) -> ScenarioDevice.Delivery {
+            request.line.contains("delete") ? .lostRequest : .answered
+        }
+        // Both move the record out of the same zone, and the old records stay there for now.
+        try phone.move("a", below: "y")
+        scenario.clock.advance(by: 60)
+        try laptop.move("a", below: "z")
+        try laptop.sync { request in
+            if request.line.contains("create") { try phone.sync(withoutDeletes) }
+            return withoutDeletes(request)
+        }
+        scenario.clock.advance(by: 600)
+        // The phone finds the later copy.
+        try phone.sync(withoutDeletes)
+        #expect(try phone.recordsByZone() == ["a b z", "x", "y"])
+        try tablet.sync()
+        try tablet.run("UPDATE Folder SET title = 'tax' WHERE _recordName = 'a'")
+        try tablet.sync()
+        scenario.clock.advance(by: 600)
+        try phone.sync(withoutDeletes)
+        #expect(try phone.recordsByZone() == ["a b z", "x", "y"])
+        for _ in 0..<3 {
+            scenario.clock.advance(by: 600)
+            try scenario.synchronise()
+        }
+        for device in [phone, laptop] {
+            #expect(try device.recordsByZone() == ["a b z", "x", "y"])
+            #expect(try device.records().contains("Folder a above=→z opened=0 title=tax"))
+            #expect(try device.moves() == 0)
+        }
+        #expect(try scenario.serviceRecords().count == 5)
+    }
 }
