@@ -21,7 +21,10 @@ extension MovedRecords {
     ///   here.
     func arrival(of record: Record, named name: String, _ table: RecordTable, in zone: StoredZone) throws -> Arrival? {
         guard let (move, creation, from) = origin(of: record) else { return nil }
-        if try isDeletedHere(name, table, from: from) { return Arrival(isDeletedHere: true) }
+        // A record that is a row in the zone already is not deleted here.
+        if try table.row(named: name, in: zone.id, db) == nil, try isDeletedHere(name, table, from: from) {
+            return Arrival(isDeletedHere: true)
+        }
         for row in try others(named: name, than: zone.id, table) {
             guard let base = try version(of: row, table), try self.creation(of: base, row, table) == creation,
                 try self.move(of: row, base, table).map({ $0 < move }) ?? true
@@ -175,9 +178,9 @@ extension MovedRecords {
     private func isDeletedHere(_ name: String, _ table: RecordTable, from zoneName: String) throws -> Bool {
         guard let zone = try zones.number(of: ZoneID(zoneName: zoneName)) else { return false }
         if try moves.holdsOwnDelete(of: name, in: zone) { return true }
-        guard let permission = try tombstones.permission(name, in: zone),
-            try moves.entry(of: name, from: zone) == nil
-        else { return false }
+        // The row of a move is gone where the record was deleted since the last request was decided on.
+        if let entry = try moves.entry(of: name, from: zone) { return try file.row(of: entry, db) == nil }
+        guard let permission = try tombstones.permission(name, in: zone) else { return false }
         // The delete of what a move has left says nothing, where that of the copy was taken back.
         return try permission != .ofCopy || tombstones.isDeleted(name, of: table.id, outside: zone, in: scope)
     }

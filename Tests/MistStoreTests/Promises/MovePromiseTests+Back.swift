@@ -202,4 +202,31 @@ extension MovePromiseTests {
         }
         #expect(try scenario.serviceRecords().count == 5)
     }
+
+    @Test("11, 6. A moved record that is deleted while the copy of another device is fetched is deleted everywhere")
+    func deletesWhileACopyIsFetched() throws {
+        let (scenario, phone, laptop) = try devices(and: "z")
+        try phone.move("a", below: "y")
+        scenario.clock.advance(by: 60)
+        try laptop.move("a", below: "z")
+        for _ in 0..<2 { try laptop.sync() }
+        var isDeleted = false
+        try phone.sync { request in
+            guard case .zoneChanges = request, !isDeleted else { return .answered }
+            isDeleted = true
+            try phone.run("DELETE FROM Folder WHERE _recordName IN ('a', 'b')")
+            return .answered
+        }
+        #expect(isDeleted)
+        for _ in 0..<3 {
+            scenario.clock.advance(by: 60)
+            try scenario.synchronise()
+        }
+        for device in [phone, laptop] {
+            #expect(try device.recordsByZone() == ["x", "y", "z"])
+            #expect(try device.moves() == 0)
+            #expect(try device.pending() == [])
+        }
+        #expect(try scenario.serviceRecords().count == 3)
+    }
 }
