@@ -439,6 +439,84 @@ struct CompositionSchemaTests {
         )
     }
 
+    // MARK: Properties beside compositions
+
+    @Test func propertiesStandBesideAChoice() async throws {
+        let completed: Schemas.CheckRun.Value1Payload = .case1(.init(status: "completed", conclusion: "good"))
+        try await expect(
+            specimen {
+                $0.checkRun = .init(name: "n", status: .completed, started: .november, value1: completed)
+                $0.checkRun?.value1 = .case1(
+                    .init(
+                        status: "completed",
+                        conclusion: "good",
+                        additionalProperties: try! .init(unvalidatedValue: [
+                            "name": "n", "started": "2023-11-14T22:13:20Z",
+                        ])
+                    )
+                )
+            },
+            is: #"{"checkRun":{"conclusion":"good","name":"n","started":"2023-11-14T22:13:20Z","status":"completed"}}"#
+        )
+        #expect(
+            try await written(specimen { $0.checkRun = .init(name: "n", value1: completed) })
+                == #"{"checkRun":{"conclusion":"good","name":"n","status":"completed"}}"#
+        )
+        try await expectRefused(#"{"checkRun":{"conclusion":"good","status":"completed"}}"#)
+    }
+
+    @Test func aChangedPropertyIsWrittenRatherThanWhatAMemberKeeps() async throws {
+        let json = #"{"checkRun":{"extra":[1],"name":"old","started":"2023-11-14T22:13:20Z","status":"queued"}}"#
+        var run: Schemas.CheckRun = try #require(try await read(json).checkRun)
+        #expect(try await written(specimen { $0.checkRun = run }) == json)
+        run.name = "new"
+        run.started = nil
+        #expect(
+            try await written(specimen { $0.checkRun = run })
+                == #"{"checkRun":{"extra":[1],"name":"new","status":"queued"}}"#
+        )
+    }
+
+    @Test func membersThatOnlyConstrainPropertiesChangeNothing() async throws {
+        let account = Schemas.Account(id: 1, kind: Schemas.Account.kindPayload(a: "x"))
+        try await expect(specimen { $0.account = account }, is: #"{"account":{"id":1,"kind":{"a":"x"}}}"#)
+        try await expectRefused(#"{"account":{"id":1}}"#)
+    }
+
+    @Test func propertiesStandBesideTheMembersOfAnyOf() async throws {
+        let parcel = Schemas.Parcel(
+            parcel: .init(value2: .init(z: 3), additionalProperties: ["z": 3]),
+            value1_2: "v",
+            value1: .init(x: 1, y: 2),
+            additionalProperties: ["x": 1, "y": 2]
+        )
+        try await expect(
+            specimen { $0.parcel = parcel },
+            is: #"{"parcel":{"parcel":{"z":3},"value1":"v","x":1,"y":2}}"#
+        )
+        #expect(Set([parcel, parcel]).count == 1)
+        var other = parcel
+        other.value1_2 = "w"
+        #expect(other != parcel)
+        try await expectRefused(#"{"parcel":{"value1":"v"}}"#)
+    }
+
+    @Test func everyCompositionBesidePropertiesIsAValue() async throws {
+        let letter = Schemas.Letter(
+            to: "t",
+            name: "n",
+            value1: .init(name: "n", size: 1),
+            value2: .init(value2: .init(text: "x")),
+            value3: .Dog(.init(kind: "Dog", tricks: ["roll"]))
+        )
+        try await expect(
+            specimen { $0.letter = letter },
+            is: #"{"letter":{"kind":"Dog","name":"n","size":1,"text":"x","to":"t","tricks":["roll"]}}"#
+        )
+    }
+
+    // MARK: Scalars among the members
+
     @Test func allOfAroundOneScalarIsWrittenAsTheScalar() async throws {
         try await expect(specimen { $0.wrapped = .init(value1: "t") }, is: #"{"wrapped":"t"}"#)
     }

@@ -361,13 +361,13 @@ struct SchemaSnippetTests {
             words: "twice"
         ),
         Gap(
-            schema: "{properties: {own: {type: string}}, allOf: [{$ref: '#/components/schemas/Plain'}]}",
-            words: "properties 'own' beside 'allOf'"
+            schema:
+                "{properties: {own: {type: string}}, allOf: [{$ref: '#/components/schemas/Plain'}, {type: string}]}",
+            words: "its values are not objects"
         ),
         Gap(
-            schema:
-                "{properties: {own: {type: string}}, oneOf: [{$ref: '#/components/schemas/Plain'}, {type: string}]}",
-            words: "properties 'own' beside 'oneOf'"
+            schema: "{type: string, properties: {own: {type: string}}, oneOf: [{type: string}, {type: integer}]}",
+            words: "'properties' has no effect: the type is 'string'"
         ),
     ]
 

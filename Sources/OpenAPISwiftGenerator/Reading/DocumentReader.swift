@@ -653,10 +653,11 @@ struct DocumentReader {
         for type in types where type != "null" && Schema.Kind(rawValue: type) == nil {
             diagnostics.warn("The type '\(type)' is not known, any value is accepted.", at: node.position)
         }
+        let compositions = try readCompositions(of: node, kinds: kinds)
         return Schema(
             .init(
                 position: node.position,
-                kinds: kinds,
+                kinds: compositions.isObject ? [.object] : kinds,
                 isNullable: (node["nullable"]?.bool ?? false) || types.contains("null"),
                 isNull: isNull,
                 format: node["format"]?.string,
@@ -665,14 +666,14 @@ struct DocumentReader {
                 enumeration: readEnumeration(node) ?? node["x-extensible-enum"]?.elements,
                 isExtensible: readEnumeration(node) == nil && node["x-extensible-enum"]?.elements != nil,
                 valueDocumentation: readValueDocumentation(node["x-enumDescriptions"]),
-                properties: try readProperties(node["properties"]),
-                required: (node["required"]?.elements ?? []).compactMap(\.scalarText),
+                properties: compositions.hasProperties ? try readProperties(node["properties"]) : [],
+                required: (node["required"]?.elements ?? []).compactMap(\.scalarText) + compositions.required,
                 additionalProperties: try readAdditionalProperties(node["additionalProperties"]),
                 items: try node["items"].map { (node) throws(Diagnostic) in try readSchema(node) },
                 hasPrefixItems: node["prefixItems"] != nil,
-                allOf: try readSchemas(node["allOf"]),
-                anyOf: try readSchemas(node["anyOf"]),
-                oneOf: try readSchemas(node["oneOf"]),
+                allOf: compositions.allOf,
+                anyOf: compositions.anyOf,
+                oneOf: compositions.oneOf,
                 hasNot: node["not"] != nil,
                 discriminator: readDiscriminator(node["discriminator"]),
                 documentation: text(node["description"]) ?? text(node["title"]),
@@ -755,6 +756,101 @@ struct DocumentReader {
         if let allowed = node.bool { return allowed ? .allowed : .forbidden }
         if node.members?.isEmpty == true { return .allowed }
         return .schema(try readSchema(node))
+    }
+
+    /// The compositions of a schema.
+    private struct Compositions {
+        var allOf: [Schema]?
+        var anyOf: [Schema]?
+        var oneOf: [Schema]?
+        /// The members that a member of `allOf` requires of the properties beside it.
+        var required: [String] = []
+        /// Whether the schema is an object with properties and without members beside them.
+        var isObject = false
+        /// Whether the schema keeps its properties.
+        var hasProperties = true
+    }
+
+    /// Reads `allOf`, `anyOf` and `oneOf`.
+    ///
+    /// Beside properties, members that only constrain these do not become types, such as `anyOf: [{required: [a]},
+    /// {required: [b]}]`. The others stay: those of `allOf` or of `anyOf` as they are, everything else as members of
+    /// `allOf`, so that a value has them all.
+    private mutating func readCompositions(
+        of node: DocumentNode,
+        kinds: [Schema.Kind]
+    ) throws(Diagnostic) -> Compositions {
+        guard node["properties"]?.members?.isEmpty == false,
+            node["allOf"]?.elements != nil || node["anyOf"]?.elements != nil || node["oneOf"]?.elements != nil
+        else {
+            return Compositions(
+                allOf: try readSchemas(node["allOf"]),
+                anyOf: try readSchemas(node["anyOf"]),
+                oneOf: try readSchemas(node["oneOf"])
+            )
+        }
+        guard kinds.isEmpty || kinds.contains(.object) else {
+            diagnostics.warn(
+                "'properties' has no effect: the type is '\(kinds[0].rawValue)'.",
+                at: node["properties"]?.position ?? node.position
+            )
+            return Compositions(
+                allOf: try readSchemas(node["allOf"]),
+                anyOf: try readSchemas(node["anyOf"]),
+                oneOf: try readSchemas(node["oneOf"]),
+                hasProperties: false
+            )
+        }
+        var result = Compositions()
+        var all: [Schema] = []
+        for member in try elements(node["allOf"], "allOf") {
+            if constrainsOnly(member) {
+                result.required += (member["required"]?.elements ?? []).compactMap(\.scalarText)
+            } else {
+                all.append(try readSchema(member))
+            }
+        }
+        let any = try readAlternatives(node["anyOf"], "anyOf")
+        let one = try readAlternatives(node["oneOf"], "oneOf")
+        if all.isEmpty, one.isEmpty, !any.isEmpty, !any.contains(where: \.isNull) {
+            result.anyOf = any
+            return result
+        }
+        if !any.isEmpty { all.append(Schema(.init(position: node.position, anyOf: any))) }
+        if !one.isEmpty {
+            let discriminator = readDiscriminator(node["discriminator"])
+            all.append(Schema(.init(position: node.position, oneOf: one, discriminator: discriminator)))
+        }
+        result.allOf = all.isEmpty ? nil : all
+        result.isObject = all.isEmpty
+        return result
+    }
+
+    /// The members of `anyOf` or `oneOf` that say what a value is; none if one of them accepts every value.
+    private mutating func readAlternatives(
+        _ node: DocumentNode?,
+        _ keyword: String
+    ) throws(Diagnostic) -> [Schema] {
+        var result: [Schema] = []
+        for member in try elements(node, keyword) where !constrainsOnly(member) {
+            result.append(try readSchema(member))
+        }
+        return result
+    }
+
+    /// The keys of a schema that describe no value of their own.
+    private static let constraints: Set<String> = [
+        "required", "not", "minProperties", "maxProperties", "dependentRequired", "propertyNames", "title",
+        "description", "deprecated", "example", "examples", "externalDocs", "$comment",
+    ]
+
+    /// Whether a schema only says more about an object that is described elsewhere.
+    private func constrainsOnly(_ node: DocumentNode) -> Bool {
+        guard let members = node.members else { return false }
+        return members.allSatisfy { member in
+            if member.key == "type" { return member.value.string == "object" }
+            return Self.constraints.contains(member.key) || member.key.hasPrefix("x-")
+        }
     }
 
     private mutating func readSchemas(_ node: DocumentNode?) throws(Diagnostic) -> [Schema]? {

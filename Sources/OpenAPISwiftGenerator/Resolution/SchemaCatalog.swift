@@ -38,7 +38,9 @@ struct SchemaCatalog: Sendable {
         case integerEnumeration([Int])
         case object
         case array(Schema)
+        /// The members, beside which the schema may have properties.
         case allOf([Schema])
+        /// The members, beside which the schema may have properties.
         case anyOf([Schema])
         case oneOf([Schema])
         /// Has no counterpart; the text says why.
@@ -100,8 +102,12 @@ struct SchemaCatalog: Sendable {
             if let entry = entry(for: reference) { return .reference(entry) }
             return .scalar(.value)
         }
-        if let members = schema.allOf { return composition(members, Shape.allOf) }
-        if let members = schema.anyOf { return composition(members, Shape.anyOf) }
+        if let members = schema.allOf {
+            return schema.properties.isEmpty ? composition(members, Shape.allOf) : .allOf(members)
+        }
+        if let members = schema.anyOf {
+            return schema.properties.isEmpty ? composition(members, Shape.anyOf) : .anyOf(members)
+        }
         if let members = schema.oneOf { return composition(members, Shape.oneOf) }
         if schema.isNull { return .unsupported("a schema that allows only null") }
         guard let kind = schema.kinds.first else {
@@ -407,20 +413,23 @@ struct SchemaCatalog: Sendable {
     private func weight(of schema: Schema) -> Int {
         switch shape(of: schema) {
         case .reference(let entry): return entry.override == nil ? weights[entry.index] ?? 1 : 1
-        case .object:
-            var result = schema.properties.reduce(0) { $0 + placedWeight(of: $1.schema) }
-            switch schema.additionalProperties {
-            case .allowed, .schema: result += 1
-            case .unspecified, .forbidden: break
-            }
-            return result
+        case .object: return weightOfProperties(of: schema)
         case .allOf(let members), .anyOf(let members):
-            return members.reduce(0) { $0 + placedWeight(of: $1) }
+            let own = schema.properties.isEmpty ? 0 : weightOfProperties(of: schema)
+            return members.reduce(own) { $0 + placedWeight(of: $1) }
         case .oneOf(let members):
             // Each member is weighed once: with two calls on every level, the time would double with each level.
             let weight = members.reduce(0) { $0 + placedWeight(of: $1) }
             return weight > SchemaCatalog.heaviest ? 1 : weight + 1
         case .scalar, .array, .stringEnumeration, .integerEnumeration, .unsupported: return 1
+        }
+    }
+
+    private func weightOfProperties(of schema: Schema) -> Int {
+        let result = schema.properties.reduce(0) { $0 + placedWeight(of: $1.schema) }
+        return switch schema.additionalProperties {
+        case .allowed, .schema: result + 1
+        case .unspecified, .forbidden: result
         }
     }
 
@@ -665,6 +674,8 @@ extension SchemaCatalog {
             }
         case .allOf(let members), .anyOf(let members), .oneOf(let members):
             for member in members { collect(member, followsProperties: followsProperties, into: &result) }
+            guard followsProperties else { break }
+            for property in schema.properties { collect(property.schema, followsProperties: true, into: &result) }
         case .scalar, .stringEnumeration, .integerEnumeration, .array, .unsupported: break
         }
     }

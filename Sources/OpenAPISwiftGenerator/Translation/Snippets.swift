@@ -44,6 +44,9 @@ enum Snippets {
         )
     }
 
+    /// Notes where the value begins.
+    static let start = Statement.line("let start: StreamingJSON.JSONReader.Position = reader.position")
+
     /// `init(json:)`.
     static func readingInitializer(body: [Statement]) -> Declaration {
         .function(

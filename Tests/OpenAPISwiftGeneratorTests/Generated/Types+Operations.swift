@@ -764,7 +764,7 @@ extension Operations {
                         self.__value2 = .init(try reader.read() as Operations.Search.Input.Body.UrlEncodedFormPayload.Value2Payload)
                     }
                     public func write(json writer: inout StreamingJSON.JSONWriter) {
-                        if writer.collects([self.value1, self.value2]) { return }
+                        if writer.collects([self.value1, self.__value2.value]) { return }
                         writer.writeMerged([self.value1, self.value2])
                     }
                 }

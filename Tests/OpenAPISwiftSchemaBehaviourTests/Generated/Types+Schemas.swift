@@ -566,7 +566,7 @@ struct Insured: StreamingJSON.JSONCodable, Swift.Sendable {
         self.value2 = try reader.read() as Insured.Value2Payload
     }
     func write(json writer: inout StreamingJSON.JSONWriter) {
-        if writer.collects([self.value1, self.value2]) { return }
+        if writer.collects([self.__value1.value, self.value2]) { return }
         writer.writeMerged([self.value1, self.value2])
     }
 }

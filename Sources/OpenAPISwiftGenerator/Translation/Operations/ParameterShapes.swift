@@ -61,6 +61,11 @@ struct ParameterShapes {
         case .array(let items): return ".array(\(shape(of: items, depth: depth + 1, size)))"
         case .object: return MembersShape(of: schema, depth: depth, self, size).source
         case .allOf(let members), .anyOf(let members), .oneOf(let members):
+            if !schema.properties.isEmpty,
+                let shape = MembersShape(merging: [schema], depth: depth, self, size)
+            {
+                return shape.source
+            }
             if case .oneOf = schemas.shape(of: schema) {
                 // Each has its own members.
             } else if members.count > 1, let shape = MembersShape(merging: members, depth: depth, self, size) {
@@ -137,6 +142,10 @@ private struct MembersShape {
             switch shapes.schemas.shape(of: schema) {
             case .object: add(schema, depth: depth + 1, shapes)
             case .allOf(let members), .anyOf(let members):
+                add(schema, depth: depth + 1, shapes)
+                guard addAll(members, depth: depth + 1, shapes) else { return false }
+            // One of several objects beside properties. On its own, each has its own members.
+            case .oneOf(let members) where depth > 0:
                 guard addAll(members, depth: depth + 1, shapes) else { return false }
             default: return false
             }

@@ -10,7 +10,8 @@ struct CompositionPart {
     var isTried: Bool
 }
 
-/// The struct of `allOf` or `anyOf`: a value for each member, all of which read the same JSON.
+/// The struct of `allOf` or `anyOf`: a value for each member, all of which read the same JSON, after the properties beside
+/// the composition.
 struct CompositionDeclaration {
     enum Form {
         case allOf
@@ -22,22 +23,28 @@ struct CompositionDeclaration {
     var name: String
     var documentation: String?
     var attributes: [String]
+    /// The properties beside the composition, with those of all members in one object.
+    var own: ObjectDeclaration?
     /// The types of its members that are declared inside of it.
     var nested: [Declaration]
     var parts: [CompositionPart]
 
     var declaration: Declaration {
-        let fields = StoredProperty.all(of: parts, areOptional: form == .anyOf)
+        let values = StoredProperty.all(of: parts, areOptional: form == .anyOf)
         let (read, write) =
             switch form {
-            case .allOf: (readingAll(fields), writingAll)
-            case .anyOf: (readingAny(fields), writingAny)
+            case .allOf: (readingAll(values), writingAll)
+            case .anyOf: (readingAny(values), writingAny)
             }
         var members = nested
+        let fields = (own?.fields ?? []) + values
         for field in fields { members += field.declarations }
-        members.append(StoredProperty.initializer(of: name, fields))
+        if let additional = own?.additional { members += additional.declarations }
+        members.append(StoredProperty.initializer(of: name, fields, additional: own?.additional))
+        if let own { members += own.keys }
         members.append(Snippets.readingInitializer(body: read))
-        members.append(Snippets.writingMethod(body: [StoredProperty.collecting(fields)] + write))
+        let compared = fields + (own?.additional.map { [$0] } ?? [])
+        members.append(Snippets.writingMethod(body: [StoredProperty.collecting(compared)] + write))
         return .type(
             TypeDeclaration(
                 documentation: documentation,
@@ -50,10 +57,14 @@ struct CompositionDeclaration {
         )
     }
 
-    private static let start = Statement.line("let start: StreamingJSON.JSONReader.Position = reader.position")
+    /// Notes where the value begins, and reads the properties beside the composition.
+    private var readingOwn: [Statement] {
+        guard let own else { return [Snippets.start] }
+        return own.variables + [Snippets.start] + own.reading + [.line("reader.rewind(to: start)")]
+    }
 
     private func readingAll(_ fields: [StoredProperty]) -> [Statement] {
-        var read: [Statement] = fields.count < 2 ? [] : [Self.start]
+        var read: [Statement] = fields.count < 2 && own == nil ? [] : readingOwn
         for (index, field) in fields.enumerated() {
             if index > 0 { read.append(.line("reader.rewind(to: start)")) }
             let value = Snippets.read(field.type)
@@ -63,26 +74,29 @@ struct CompositionDeclaration {
     }
 
     private func readingAny(_ fields: [StoredProperty]) -> [Statement] {
-        var read: [Statement] = [Self.start, .line("var isMatched: Swift.Bool = false")]
+        // The names are not those of the variables for properties.
+        let variable = own == nil ? "v" : "part"
+        var read: [Statement] = readingOwn + [.line("var isMatched: Swift.Bool = false")]
         for (index, field) in fields.enumerated() {
             let type = field.type.unwrapped
             guard parts[index].isTried else {
-                read.append(.line("let v\(index): \(type.text)? = nil"))
+                read.append(.line("let \(variable)\(index): \(type.text)? = nil"))
                 continue
             }
             let value = Snippets.call("reader.attempt", reading: type, isOptional: true)
-            read.append(.line("let v\(index): \(type.text)? = \(value)"))
-            read.append(.line("if v\(index) != nil { isMatched = true }"))
+            read.append(.line("let \(variable)\(index): \(type.text)? = \(value)"))
+            read.append(.line("if \(variable)\(index) != nil { isMatched = true }"))
             read.append(.line("reader.rewind(to: start)"))
         }
         read.append(.line("try reader.endAttempts(matched: isMatched, in: \(stringLiteral(name)))"))
         for (index, field) in fields.enumerated() {
-            read.append(.line("self.\(field.storageName) = \(field.stored("v\(index)"))"))
+            read.append(.line("self.\(field.storageName) = \(field.stored("\(variable)\(index)"))"))
         }
         return read
     }
 
     private var writingAll: [Statement] {
+        if let own { return writing(own, parts.map { .line(Snippets.write($0.type, "self.\($0.name)")) }) }
         if let first = parts.first(where: { !$0.isObjectLike }) {
             return [.line(Snippets.write(first.type, "self.\(first.name)"))]
         }
@@ -92,7 +106,22 @@ struct CompositionDeclaration {
         return [parts.merging]
     }
 
+    /// Writes the properties and the other parts as one object. If several have a key, the properties count: they come
+    /// last.
+    private func writing(_ own: ObjectDeclaration, _ parts: [Statement]) -> [Statement] {
+        [.line("writer.beginOpenObject()")] + parts + own.writing + [.line("writer.endOpenObject()")]
+    }
+
     private var writingAny: [Statement] {
+        if let own {
+            let parts = parts.map { part in
+                Statement.block(
+                    "if let value: \(part.type.text) = self.\(part.name)",
+                    [.line(Snippets.write(part.type, "value"))]
+                )
+            }
+            return writing(own, parts)
+        }
         let others = parts.filter { !$0.isObjectLike }.map { part in
             Statement.block(
                 "if let value: \(part.type.text) = self.\(part.name)",
@@ -121,7 +150,7 @@ extension StoredProperty {
 
     /// Passes all members to a writer that compares values, also those members that are not written.
     fileprivate static func collecting(_ fields: [StoredProperty]) -> Statement {
-        let values = fields.map { "self.\(escaped($0.name))" }
+        let values = fields.map(\.access)
         return .line("if writer.collects([\(values.joined(separator: ", "))]) { return }")
     }
 }

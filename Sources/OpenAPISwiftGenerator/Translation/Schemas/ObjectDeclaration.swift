@@ -12,21 +12,12 @@ struct ObjectDeclaration {
     var refusesOthers: Bool
 
     var declaration: Declaration {
-        // A type that keeps unknown members has a table with the required members first: see the runtime's
-        // `MemberKeeper`.
-        let tabled =
-            additional?.keeps == nil
-            ? fields : fields.filter { !$0.type.isOptional } + fields.filter(\.type.isOptional)
         var members = nested
-        for field in fields { members += field.declarations }
-        if let additional { members += additional.declarations }
+        members += properties
         members.append(StoredProperty.initializer(of: name, fields, additional: additional))
-        if !fields.isEmpty {
-            members.append(.codingKeys(fields.map { ($0.name, $0.key) }))
-            members.append(keyTable(of: tabled))
-        }
-        members.append(reader(of: tabled))
-        members.append(writer)
+        members += keys
+        members.append(Snippets.readingInitializer(body: variables + (needsStart ? [Snippets.start] : []) + reading))
+        members.append(Snippets.writingMethod(body: writing))
         return .type(
             TypeDeclaration(
                 documentation: documentation,
@@ -38,6 +29,26 @@ struct ObjectDeclaration {
             )
         )
     }
+
+    /// The properties as declarations.
+    var properties: [Declaration] {
+        (fields + (additional.map { [$0] } ?? [])).flatMap(\.declarations)
+    }
+
+    /// The keys for programs, and the table for reading.
+    var keys: [Declaration] {
+        fields.isEmpty ? [] : [.codingKeys(fields.map { ($0.name, $0.key) }), keyTable(of: tabled)]
+    }
+
+    /// The properties in the order of the table. A type that keeps unknown members has a table with the required members
+    /// first: see the runtime's `MemberKeeper`.
+    private var tabled: [StoredProperty] {
+        additional?.keeps == nil
+            ? fields : fields.filter { !$0.type.isOptional } + fields.filter(\.type.isOptional)
+    }
+
+    /// Whether reading needs the position of the object's beginning, in ``Snippets/start``.
+    private var needsStart: Bool { fields.contains { !$0.type.isOptional } }
 
     private func keyTable(of fields: [StoredProperty]) -> Declaration {
         let keys = fields.map { stringLiteral($0.key) }
@@ -53,23 +64,29 @@ struct ObjectDeclaration {
         )
     }
 
-    private func reader(of fields: [StoredProperty]) -> Declaration {
+    /// The variables into which members are read.
+    var variables: [Statement] {
         var body: [Statement] = []
-        let required = fields.indices.filter { !fields[$0].type.isOptional }
+        let fields = tabled
         for (index, field) in fields.enumerated() {
             body.append(.line("var v\(index): \(field.type.asOptional.text) = nil"))
         }
         if let keeps = additional?.keeps {
+            let required = fields.filter { !$0.type.isOptional }
             let style = keeps == .keepAll ? ", keepsMismatches: true" : ""
             let arguments = "requiredCount: \(required.count)\(style)"
             body.append(.line("var keeper: OpenAPISwiftRuntime.MemberKeeper = .init(\(arguments))"))
         } else if let additional {
             body.append(.line("var additional: \(additional.type.text) = .init()"))
         }
-        if !required.isEmpty {
-            body.append(.line("let start: StreamingJSON.JSONReader.Position = reader.position"))
-        }
-        body.append(.line("reader.beginMembers()"))
+        return body
+    }
+
+    /// Reads the object and sets the properties.
+    var reading: [Statement] {
+        let fields = tabled
+        let required = fields.indices.filter { !fields[$0].type.isOptional }
+        var body: [Statement] = [.line("reader.beginMembers()")]
         let other: Statement = .line(unknownKeyStatement)
         let isKept: Bool = additional?.keeps != nil
         if fields.isEmpty {
@@ -111,7 +128,7 @@ struct ObjectDeclaration {
         if let additional {
             body.append(.line("self.\(escaped(additional.name)) = \(isKept ? "keeper.members" : "additional")"))
         }
-        return Snippets.readingInitializer(body: body)
+        return body
     }
 
     /// What the reader does with a member that has no property.
@@ -126,8 +143,9 @@ struct ObjectDeclaration {
         return "reader.readMember(into: &additional)"
     }
 
-    private var writer: Declaration {
-        if let additional, additional.keeps != nil { return keepingWriter(unknown: additional) }
+    /// Writes the object.
+    var writing: [Statement] {
+        if let additional, additional.keeps != nil { return keeping(unknown: additional) }
         var body: [Statement] = [.line("writer.\(additional == nil ? "beginObject" : "beginOpenObject")()")]
         let sorted = fields.sorted { left, right in
             left.key.unicodeScalars.lexicographicallyPrecedes(right.key.unicodeScalars)
@@ -143,18 +161,18 @@ struct ObjectDeclaration {
             body.append(.line("writer.members(self.\(escaped(additional.name))\(closure))"))
         }
         body.append(.line("writer.\(additional == nil ? "endObject" : "endOpenObject")()"))
-        return Snippets.writingMethod(body: body)
+        return body
     }
 
     /// Writes the properties in the order of the document, and then the unknown members in the order in which they were
     /// read.
-    private func keepingWriter(unknown: StoredProperty) -> Declaration {
+    private func keeping(unknown: StoredProperty) -> [Statement] {
         let members = "self.\(escaped(unknown.name))"
         var body: [Statement] = [.line("writer.beginObject(keeping: \(members))")]
         for field in fields {
             body.append(.line(Snippets.writeMember(field.key, field.type, field.access)))
         }
         body.append(.line("writer.endObject(keeping: \(members))"))
-        return Snippets.writingMethod(body: body)
+        return body
     }
 }

@@ -5,12 +5,6 @@ extension SchemaTranslator {
             names: NameScope(taken: ["CodingKeys"]),
             owner: parent.owner
         )
-        var fields: [StoredProperty] = []
-        var memberScope = NameScope()
-        for property in schema.properties {
-            guard let field = field(for: property, of: schema, scope: &memberScope, in: &inner) else { continue }
-            fields.append(field)
-        }
         let propertyNames: Set<ExactText> = Set(schema.properties.map { ExactText($0.name) })
         for required in schema.required where !propertyNames.contains(ExactText(required)) {
             diagnostics.warn(
@@ -19,9 +13,8 @@ extension SchemaTranslator {
                 foundIn: inner.path
             )
         }
-        let additional =
-            additionalField(of: schema, scope: &memberScope, in: &inner)
-            ?? unknownMembersField(of: schema, scope: &memberScope, in: inner)
+        var memberScope = NameScope()
+        let (fields, additional) = fields(of: schema, scope: &memberScope, in: &inner)
         let refusesOthers: Bool = if case .forbidden = schema.additionalProperties { true } else { false }
         parent.declarations.append(
             ObjectDeclaration(
@@ -30,10 +23,24 @@ extension SchemaTranslator {
                 attributes: deprecation(of: schema, in: parent),
                 nested: inner.declarations,
                 fields: fields,
-                additional: additional,
+                additional: additional ?? unknownMembersField(of: schema, scope: &memberScope, in: inner),
                 refusesOthers: refusesOthers
             ).declaration
         )
+    }
+
+    /// The properties of a schema, and the one for its additional members.
+    func fields(
+        of schema: Schema,
+        scope: inout NameScope,
+        in parent: inout DeclarationScope
+    ) -> (fields: [StoredProperty], additional: StoredProperty?) {
+        var fields: [StoredProperty] = []
+        for property in schema.properties {
+            guard let field = field(for: property, of: schema, scope: &scope, in: &parent) else { continue }
+            fields.append(field)
+        }
+        return (fields, additionalField(of: schema, scope: &scope, in: &parent))
     }
 
     /// The attribute of a deprecated component that only code of users uses. For a component that generated code uses,

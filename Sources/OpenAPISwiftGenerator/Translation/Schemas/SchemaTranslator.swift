@@ -173,12 +173,11 @@ struct SchemaTranslator {
     private func declare(_ schema: Schema, named name: String, in parent: inout DeclarationScope) {
         var schema = schema
         // `oneOf: [X, null]` is X.
-        while let members = schema.allOf ?? schema.anyOf ?? schema.oneOf, members.count > 1 {
+        while schema.properties.isEmpty, let members = schema.allOf ?? schema.anyOf ?? schema.oneOf, members.count > 1 {
             let remaining = members.filter { !$0.isNull }
             guard remaining.count == 1 else { break }
             schema = remaining[0]
         }
-        warnAboutLostProperties(of: schema, foundIn: parent.path(of: name))
         switch schemas.shape(of: schema) {
         case .stringEnumeration(let values): declareEnumeration(values, of: schema, named: name, in: &parent)
         case .integerEnumeration(let values): declareEnumeration(values, of: schema, named: name, in: &parent)
@@ -188,20 +187,5 @@ struct SchemaTranslator {
         case .oneOf(let members): declareOneOf(members, of: schema, named: name, in: &parent)
         case .reference, .scalar, .array, .unsupported: break
         }
-    }
-
-    private func warnAboutLostProperties(of schema: Schema, foundIn: String) {
-        guard
-            let keyword = schema.allOf != nil
-                ? "allOf" : schema.anyOf != nil ? "anyOf" : schema.oneOf.map({ _ in "oneOf" }),
-            !schema.properties.isEmpty
-        else { return }
-        let names = schema.properties.map { "'\($0.name)'" }
-        diagnostics.warn(
-            "The properties \(names.joined(separator: ", ")) beside '\(keyword)' are left out.",
-            at: schema.position,
-            remedy: "make them a member of 'allOf'",
-            foundIn: foundIn
-        )
     }
 }
