@@ -56,6 +56,11 @@ struct Handlers: Sendable {
         Handler<Operations.sendRequiredReference.Input, Operations.sendRequiredReference.Output> = unexpected
     var sendForm: Handler<Operations.sendForm.Input, Operations.sendForm.Output> = unexpected
     var sendFreeForm: Handler<Operations.sendFreeForm.Input, Operations.sendFreeForm.Output> = unexpected
+    var sendListForm: Handler<Operations.sendListForm.Input, Operations.sendListForm.Output> = unexpected
+    var sendMomentForm: Handler<Operations.sendMomentForm.Input, Operations.sendMomentForm.Output> = unexpected
+    var sendAnyForm: Handler<Operations.sendAnyForm.Input, Operations.sendAnyForm.Output> = unexpected
+    var sendMessage: Handler<Operations.sendMessage.Input, Operations.sendMessage.Output> = unexpected
+    var sendSheet: Handler<Operations.sendSheet.Input, Operations.sendSheet.Output> = unexpected
     var upload: Handler<Operations.upload.Input, Operations.upload.Output> = unexpected
     var sendParts: Handler<Operations.sendParts.Input, Operations.sendParts.Output> = unexpected
     var sendClosed: Handler<Operations.sendClosed.Input, Operations.sendClosed.Output> = unexpected
@@ -311,6 +316,26 @@ struct Service: APIProtocol {
 
     func sendAlbum(_ input: Operations.sendAlbum.Input) async throws -> Operations.sendAlbum.Output {
         try await handlers.sendAlbum(input)
+    }
+
+    func sendListForm(_ input: Operations.sendListForm.Input) async throws -> Operations.sendListForm.Output {
+        try await handlers.sendListForm(input)
+    }
+
+    func sendMomentForm(_ input: Operations.sendMomentForm.Input) async throws -> Operations.sendMomentForm.Output {
+        try await handlers.sendMomentForm(input)
+    }
+
+    func sendAnyForm(_ input: Operations.sendAnyForm.Input) async throws -> Operations.sendAnyForm.Output {
+        try await handlers.sendAnyForm(input)
+    }
+
+    func sendMessage(_ input: Operations.sendMessage.Input) async throws -> Operations.sendMessage.Output {
+        try await handlers.sendMessage(input)
+    }
+
+    func sendSheet(_ input: Operations.sendSheet.Input) async throws -> Operations.sendSheet.Output {
+        try await handlers.sendSheet(input)
     }
 
     func sendOptionalParts(_ input: Operations.sendOptionalParts.Input) async throws

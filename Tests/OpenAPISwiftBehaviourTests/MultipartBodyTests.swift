@@ -472,6 +472,49 @@ struct MultipartReadingTests {
         #expect(found.lines == ["a 1", "a 2"])
     }
 
+    @Test func partsAreThoseOfEveryMemberOfAComposition() async throws {
+        typealias Parts = Operations.sendMessage.Input.Body.multipartFormPayload
+        let found = Found()
+        let client: Client = try Handlers(sendMessage: { input in
+            guard case .multipartForm(let parts) = input.body else { throw UnexpectedCall() }
+            for try await part in parts {
+                switch part {
+                case .text(let part): found.add("text \(try await text(part.payload.body))")
+                case .kind(let part): found.add("kind \(part.payload.body.value2?.rawValue ?? "-")")
+                case .answers(let part): found.add("answer \(try await text(part.payload.body))")
+                case .file(let part): found.add("\(part.filename ?? "-") \(try await text(part.payload.body))")
+                case .undocumented(let part): found.add("\(part.name ?? "-")?")
+                }
+            }
+            return .noContent
+        }).client()
+        let parts: [Parts] = [
+            .kind(.init(payload: .init(body: .init(value2: .poll)))),
+            .answers(.init(payload: .init(body: "yes"))),
+            .answers(.init(payload: .init(body: "no"))),
+            .file(.init(payload: .init(body: "f"), filename: "f.txt")),
+        ]
+        #expect(try await client.sendMessage(body: .multipartForm(MultipartBody(parts))) == .noContent)
+        #expect(found.lines == ["kind poll", "answer yes", "answer no", "f.txt f"])
+        // `kind` is required in every message, `text` only in some.
+        let handlers = Handlers(sendMessage: { input in
+            guard case .multipartForm(let parts) = input.body else { throw UnexpectedCall() }
+            for try await case .text(let part) in parts { found.add(try await text(part.payload.body)) }
+            return .noContent
+        })
+        #expect(try await status("/multipart/message", handlers, [named("text", "t")]) == "400")
+    }
+
+    @Test func aComponentWithAnEncodingHasPartsOfItsOwnThere() async throws {
+        typealias Parts = Operations.sendSheet.Input.Body.multipartFormPayload
+        let component: Components.Schemas.Sheet = .title(.init(payload: .init(body: "c")))
+        guard case .title = component else { throw UnexpectedCall() }
+        let wire = Wire()
+        let part: Parts = .title(.init(payload: .init(body: "# t")))
+        _ = try await wire.client().sendSheet(body: .multipartForm([part]))
+        #expect(try wire.request.body?.contains("content-type: text/markdown") == true)
+    }
+
     @Test func anOptionalMultipartBodyMayBeAbsent() async throws {
         let found = Found()
         let handlers = Handlers(sendOptionalParts: { input in

@@ -3,6 +3,12 @@ import OpenAPISwiftBehaviourSupport
 import OpenAPISwiftRuntime
 import Testing
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Bodies of requests: their cases, their bytes, and how the server reads them.
 struct RequestBodyTests {
     private typealias Media = Operations.sendMedia.Input.Body
@@ -393,6 +399,39 @@ struct FormBodyTests {
         #expect(try wire.request.body == "a+c=1+%26+1&b=2")
         let input = try await received(\.sendFreeForm, .post, "/forms/free", [:], "b=2&a+c=1+%26+1")
         #expect(input.body == .urlEncodedForm(form))
+    }
+
+    @Test(arguments: [([1, 2, 3], "=1&=2&=3"), ([7], "=7"), ([], "")])
+    func aListIsAFormWithoutNames(list: [Int], text: String) async throws {
+        let wire = Wire()
+        _ = try await wire.client().sendListForm(body: .urlEncodedForm(list))
+        #expect(try wire.request.body ?? "" == text)
+        let input = try await received(\.sendListForm, .post, "/forms/list", [:], HTTPBody(text))
+        #expect(input.body == .urlEncodedForm(list))
+    }
+
+    @Test func aDateIsAFormWithoutNames() async throws {
+        let wire = Wire()
+        _ = try await wire.client().sendMomentForm(body: .urlEncodedForm(.november))
+        #expect(try wire.request.body == "=2023-11-14T22%3A13%3A20Z")
+        let input = try await received(\.sendMomentForm, .post, "/forms/moment", [:], "=2023-11-14T22:13:20Z")
+        #expect(input.body == .urlEncodedForm(.november))
+        for text in ["", "=x", "a=2023-11-14T22:13:20Z"] {
+            let answer = try await Handlers().answer(.post, "/forms/moment", [:], HTTPBody(text))
+            #expect(answer == Message(start: "400"))
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"a":1,"b":"x y"}"#, "a=1&b=x+y"), (#"["","z"]"#, "=&=z"), (#""text""#, "=text"), ("2.5", "=2.5"), ("true", "=true"),
+    ])
+    func aFormWithoutSchemaHoldsAnything(json: String, text: String) async throws {
+        let value: OpenAPIValueContainer = try JSONDecoder().decode(OpenAPIValueContainer.self, from: Data(json.utf8))
+        let wire = Wire()
+        _ = try await wire.client().sendAnyForm(body: .urlEncodedForm(value))
+        #expect(try wire.request.body == text)
+        let input = try await received(\.sendAnyForm, .post, "/forms/any", [:], HTTPBody(text))
+        #expect(input.body == .urlEncodedForm(value))
     }
 
     @Test func anOptionalFormMayBeAbsent() async throws {

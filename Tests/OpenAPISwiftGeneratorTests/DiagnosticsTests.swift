@@ -195,7 +195,7 @@ struct DiagnosticsTests {
                         - {name: s, in: query, style: deepObject, explode: false, schema: {type: object}}
                         - {name: q, in: query, content: {text/plain: {}}}
                         - {name: fine, in: query, schema: {type: string}}
-                      requestBody: {content: {multipart/form-data: {schema: {type: string}}, application/x-www-form-urlencoded: {}}}
+                      requestBody: {content: {multipart/form-data: {schema: {type: string}}, application/x-www-form-urlencoded: {schema: {type: string, contentEncoding: binary}}}}
                       responses: {'200': \(ok)}
                 """
             ),
@@ -213,9 +213,9 @@ struct DiagnosticsTests {
                 "openapi.yaml:12:52: warning: A multipart body is left out: it needs the schema of an object. "
                     + "[context: foundIn=Operations.a.Input.Body.multipartFormPayload] "
                     + "(describe the parts as an object's properties)",
-                "openapi.yaml:12:113: warning: The media type 'application/x-www-form-urlencoded' is left out: a form needs the "
-                    + "schema of an object. [context: foundIn=Operations.a.Input.Body] "
-                    + "(describe the members of the form as an object's properties)",
+                "openapi.yaml:12:113: warning: The media type 'application/x-www-form-urlencoded' is left out: a form has no "
+                    + "place for binary data. [context: foundIn=Operations.a.Input.Body] "
+                    + "(use 'multipart/form-data' or 'application/octet-stream')",
             ]
         )
         #expect(generation.contains("public init(fine: Swift.String? = nil)", in: "Types+Operations.swift"))

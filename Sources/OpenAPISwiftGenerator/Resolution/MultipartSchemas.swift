@@ -63,7 +63,6 @@ private struct SchemaUsage {
                 add(schema)
                 continue
             }
-            guard item.encoding.isEmpty else { continue }
             switch schemas.shape(of: entry.schema) {
             case .object, .scalar(.valueObject): multipart.insert(ExactText(entry.key))
             default: break

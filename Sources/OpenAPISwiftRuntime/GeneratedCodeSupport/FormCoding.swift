@@ -13,7 +13,8 @@ public import StreamingJSON
 }
 
 extension WritableMessage {
-    /// Sets the body to the members of a value, URL-encoded, in the order of their names.
+    /// Sets the body to the members of a value, URL-encoded, in the order of their names. A value without members, or a
+    /// list of such values, has no names: `=1&=2`.
     @_spi(Generated) public mutating func setFormBody<T: JSONWritable>(
         _ value: T,
         contentType: String,
@@ -86,8 +87,10 @@ enum FormText {
     ) throws -> [UInt8] {
         let json = try ParameterEncoder.json(of: value, dates: dates, write)
         let jsonMembers = styles.filter { $0.value.style == .json }.map(\.key)
-        guard case .members(let members) = try ParameterValue(json: json, jsonMembers: Set(jsonMembers)) else {
-            throw GeneratedCodeError.notForm
+        let value = try ParameterValue(json: json, jsonMembers: Set(jsonMembers))
+        guard case .members(let members) = value else {
+            let items = try ParameterEncoder.items(value, named: "", style: .form, explode: true)
+            return pluses(in: items.joined(separator: "&"))
         }
         let items = try members.flatMap { member in
             let style = styles[member.name] ?? FormMemberStyle(.form, explode: true)
@@ -116,12 +119,20 @@ enum FormText {
         styles: [String: FormMemberStyle]
     ) throws -> T {
         try ParameterDecoder.read(
-            .members(try members(of: bytes, shape, styles: styles)),
+            value(of: try members(of: bytes, shape, styles: styles), shape),
             shape,
             named: name,
             dates: dates,
             read
         )
+    }
+
+    /// The value that members stand for: itself, if it was written without names.
+    private static func value(of members: [ParameterValue.Member], _ shape: ParameterShape) -> ParameterValue {
+        if case .object = shape { return .members(members) }
+        if members.isEmpty, shape.element != nil { return .list([]) }
+        guard members.count == 1, members[0].name.isEmpty else { return .members(members) }
+        return members[0].value
     }
 
     private static func pluses(in text: String) -> [UInt8] {

@@ -49,11 +49,6 @@ public struct GeneratedCodeError: Error, HTTPResponseConvertible, Sendable, Cust
         GeneratedCodeError(.internalServerError, "'\(token)' is not a method of a request.")
     }
 
-    static let notForm = GeneratedCodeError(
-        .internalServerError,
-        "The value has no members, and only members can be written as a form."
-    )
-
     static func nestedParameter(_ name: String) -> GeneratedCodeError {
         GeneratedCodeError(.internalServerError, "The value of '\(name)' nests deeper than its style can express.")
     }

@@ -59,7 +59,7 @@ import StreamingJSON
     case json
 
     /// The shape of the elements of a list; nil for other shapes.
-    fileprivate var element: ParameterShape? {
+    var element: ParameterShape? {
         switch self {
         case .array(let element), .requiredArray(let element): element
         default: nil

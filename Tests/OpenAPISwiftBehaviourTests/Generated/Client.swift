@@ -440,6 +440,36 @@ struct Client: APIProtocol {
             decode: Operations.sendFreeForm.decode
         )
     }
+    /// - Remark: HTTP `POST /forms/list`.
+    func sendListForm(_ input: Operations.sendListForm.Input) async throws -> Operations.sendListForm.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.sendListForm.id,
+            method: .post,
+            encode: Operations.sendListForm.encode,
+            decode: Operations.sendListForm.decode
+        )
+    }
+    /// - Remark: HTTP `POST /forms/moment`.
+    func sendMomentForm(_ input: Operations.sendMomentForm.Input) async throws -> Operations.sendMomentForm.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.sendMomentForm.id,
+            method: .post,
+            encode: Operations.sendMomentForm.encode,
+            decode: Operations.sendMomentForm.decode
+        )
+    }
+    /// - Remark: HTTP `POST /forms/any`.
+    func sendAnyForm(_ input: Operations.sendAnyForm.Input) async throws -> Operations.sendAnyForm.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.sendAnyForm.id,
+            method: .post,
+            encode: Operations.sendAnyForm.encode,
+            decode: Operations.sendAnyForm.decode
+        )
+    }
     /// - Remark: HTTP `PUT /uploads`.
     func upload(_ input: Operations.upload.Input) async throws -> Operations.upload.Output {
         try await self.__client.send(
@@ -528,6 +558,26 @@ struct Client: APIProtocol {
             method: .post,
             encode: Operations.sendAlbum.encode,
             decode: Operations.sendAlbum.decode
+        )
+    }
+    /// - Remark: HTTP `POST /multipart/message`.
+    func sendMessage(_ input: Operations.sendMessage.Input) async throws -> Operations.sendMessage.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.sendMessage.id,
+            method: .post,
+            encode: Operations.sendMessage.encode,
+            decode: Operations.sendMessage.decode
+        )
+    }
+    /// - Remark: HTTP `POST /multipart/sheet`.
+    func sendSheet(_ input: Operations.sendSheet.Input) async throws -> Operations.sendSheet.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.sendSheet.id,
+            method: .post,
+            encode: Operations.sendSheet.encode,
+            decode: Operations.sendSheet.decode
         )
     }
     /// - Remark: HTTP `POST /multipart/optional`.
@@ -1571,6 +1621,60 @@ extension Operations.sendFreeForm {
     }
 }
 
+extension Operations.sendListForm {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/forms/list")
+        switch input.body {
+        case .urlEncodedForm(let value):
+            try request.setFormBody(value, contentType: "application/x-www-form-urlencoded")
+        }
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.sendMomentForm {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/forms/moment")
+        switch input.body {
+        case .urlEncodedForm(let value):
+            try request.setFormBody(value, contentType: "application/x-www-form-urlencoded", { (value: OpenAPISwiftRuntime.OpenAPIDate, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeDate(value) })
+        }
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.sendAnyForm {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/forms/any")
+        switch input.body {
+        case .urlEncodedForm(let value):
+            try request.setFormBody(value, contentType: "application/x-www-form-urlencoded")
+        }
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
 extension Operations.upload {
     fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
         request.addPath("/uploads")
@@ -1743,6 +1847,42 @@ extension Operations.sendAlbum {
             try response.requireContentType("multipart/form-data")
             let body: Operations.sendAlbum.Output.Accepted.Body = .multipartForm(try response.multipart(Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload in try Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload.decode(part: part) }))
             return .accepted(Operations.sendAlbum.Output.Accepted(body: body))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.sendMessage {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/multipart/message")
+        switch input.body {
+        case .multipartForm(let value):
+            try request.setMultipartBody(value, contentType: "multipart/form-data", Operations.sendMessage.Input.Body.multipartFormPayload.partRequirements(), { (part: Operations.sendMessage.Input.Body.multipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
+        }
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.sendSheet {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/multipart/sheet")
+        switch input.body {
+        case .multipartForm(let value):
+            try request.setMultipartBody(value, contentType: "multipart/form-data", Operations.sendSheet.Input.Body.multipartFormPayload.partRequirements(), { (part: Operations.sendSheet.Input.Body.multipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
+        }
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
@@ -2511,6 +2651,45 @@ extension Components.Schemas.Album {
         case .notes(let part):
             writer.setName("notes", filename: part.filename)
             try writer.setJSONBody(part.payload.body, contentType: "application/json; charset=utf-8")
+        case .undocumented(let part):
+            writer.setRawPart(part)
+        }
+    }
+}
+
+extension Operations.sendMessage.Input.Body.multipartFormPayload {
+    fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
+        .init([(name: "text", occurrence: .atMostOnce), (name: "kind", occurrence: .exactlyOnce), (name: "answers", occurrence: .anyNumber), (name: "file", occurrence: .atMostOnce)], allowsOtherParts: true)
+    }
+    fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
+        switch self {
+        case .text(let part):
+            writer.setName("text", filename: part.filename)
+            try writer.setBody(part.payload.body, contentType: "text/plain")
+        case .kind(let part):
+            writer.setName("kind", filename: part.filename)
+            try writer.setJSONBody(part.payload.body, contentType: "application/json; charset=utf-8")
+        case .answers(let part):
+            writer.setName("answers", filename: part.filename)
+            try writer.setBody(part.payload.body, contentType: "text/plain")
+        case .file(let part):
+            writer.setName("file", filename: part.filename)
+            try writer.setBody(part.payload.body, contentType: "application/octet-stream")
+        case .undocumented(let part):
+            writer.setRawPart(part)
+        }
+    }
+}
+
+extension Operations.sendSheet.Input.Body.multipartFormPayload {
+    fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
+        .init([(name: "title", occurrence: .exactlyOnce)], allowsOtherParts: true)
+    }
+    fileprivate func encode(part writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws {
+        switch self {
+        case .title(let part):
+            writer.setName("title", filename: part.filename)
+            try writer.setBody(part.payload.body, contentType: "text/markdown")
         case .undocumented(let part):
             writer.setRawPart(part)
         }

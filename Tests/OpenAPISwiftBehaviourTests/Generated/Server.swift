@@ -391,6 +391,33 @@ extension APIProtocol {
         )
         try server.register(
             on: transport,
+            operationID: Operations.sendListForm.id,
+            method: .post,
+            path: "/forms/list",
+            decode: Operations.sendListForm.decode,
+            handle: { (handler: Self, input: Operations.sendListForm.Input) async throws -> Operations.sendListForm.Output in try await handler.sendListForm(input) },
+            encode: Operations.sendListForm.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.sendMomentForm.id,
+            method: .post,
+            path: "/forms/moment",
+            decode: Operations.sendMomentForm.decode,
+            handle: { (handler: Self, input: Operations.sendMomentForm.Input) async throws -> Operations.sendMomentForm.Output in try await handler.sendMomentForm(input) },
+            encode: Operations.sendMomentForm.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.sendAnyForm.id,
+            method: .post,
+            path: "/forms/any",
+            decode: Operations.sendAnyForm.decode,
+            handle: { (handler: Self, input: Operations.sendAnyForm.Input) async throws -> Operations.sendAnyForm.Output in try await handler.sendAnyForm(input) },
+            encode: Operations.sendAnyForm.encode
+        )
+        try server.register(
+            on: transport,
             operationID: Operations.upload.id,
             method: .put,
             path: "/uploads",
@@ -469,6 +496,24 @@ extension APIProtocol {
             decode: Operations.sendAlbum.decode,
             handle: { (handler: Self, input: Operations.sendAlbum.Input) async throws -> Operations.sendAlbum.Output in try await handler.sendAlbum(input) },
             encode: Operations.sendAlbum.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.sendMessage.id,
+            method: .post,
+            path: "/multipart/message",
+            decode: Operations.sendMessage.decode,
+            handle: { (handler: Self, input: Operations.sendMessage.Input) async throws -> Operations.sendMessage.Output in try await handler.sendMessage(input) },
+            encode: Operations.sendMessage.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.sendSheet.id,
+            method: .post,
+            path: "/multipart/sheet",
+            decode: Operations.sendSheet.decode,
+            handle: { (handler: Self, input: Operations.sendSheet.Input) async throws -> Operations.sendSheet.Output in try await handler.sendSheet(input) },
+            encode: Operations.sendSheet.encode
         )
         try server.register(
             on: transport,
@@ -1761,6 +1806,69 @@ extension Operations.sendFreeForm {
     }
 }
 
+extension Operations.sendListForm {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        try request.requireContentType("application/x-www-form-urlencoded")
+        let body: Operations.sendListForm.Input.Body = .urlEncodedForm(try request.form(.array(.number), [Swift.Int].self))
+        return Input(body: body)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.sendMomentForm {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        try request.requireContentType("application/x-www-form-urlencoded")
+        let body: Operations.sendMomentForm.Input.Body = .urlEncodedForm(try request.form(.string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> OpenAPISwiftRuntime.OpenAPIDate in try reader.readDate() }))
+        return Input(body: body)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.sendAnyForm {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        try request.requireContentType("application/x-www-form-urlencoded")
+        let body: Operations.sendAnyForm.Input.Body = .urlEncodedForm(try request.form(.any, OpenAPISwiftRuntime.OpenAPIValueContainer.self))
+        return Input(body: body)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
 extension Operations.upload {
     @Sendable
     fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
@@ -1972,6 +2080,48 @@ extension Operations.sendAlbum {
             case .multipartForm(let value):
                 try response.setMultipartBody(value, contentType: "multipart/form-data", Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload.partRequirements(), { (part: Operations.sendAlbum.Output.Accepted.Body.multipartFormPayload, writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })
             }
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.sendMessage {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        try request.requireContentType("multipart/form-data")
+        let body: Operations.sendMessage.Input.Body = .multipartForm(try request.multipart(Operations.sendMessage.Input.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Operations.sendMessage.Input.Body.multipartFormPayload in try Operations.sendMessage.Input.Body.multipartFormPayload.decode(part: part) }))
+        return Input(body: body)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.sendSheet {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        try request.requireContentType("multipart/form-data")
+        let body: Operations.sendSheet.Input.Body = .multipartForm(try request.multipart(Operations.sendSheet.Input.Body.multipartFormPayload.partRequirements(), { (part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Operations.sendSheet.Input.Body.multipartFormPayload in try Operations.sendSheet.Input.Body.multipartFormPayload.decode(part: part) }))
+        return Input(body: body)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
         case .undocumented(let statusCode, let payload):
             response.setUndocumented(statusCode, payload)
         }
@@ -2923,6 +3073,50 @@ extension Operations.sendUntyped.Input.Body.multipartFormPayload {
     }
     fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
         return .undocumented(part.rawPart)
+    }
+}
+
+extension Operations.sendMessage.Input.Body.multipartFormPayload {
+    fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
+        .init([(name: "text", occurrence: .atMostOnce), (name: "kind", occurrence: .exactlyOnce), (name: "answers", occurrence: .anyNumber), (name: "file", occurrence: .atMostOnce)], allowsOtherParts: true)
+    }
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
+        switch part.name {
+        case "text":
+            try part.requireContentType("text/plain")
+            let payload: Operations.sendMessage.Input.Body.multipartFormPayload.textPayload = .init(body: try part.rawBody())
+            return .text(.init(payload: payload, filename: part.filename))
+        case "kind":
+            try part.requireContentType("application/json")
+            let payload: Operations.sendMessage.Input.Body.multipartFormPayload.kindPayload = .init(body: try part.json() as Operations.sendMessage.Input.Body.multipartFormPayload.kindPayload.bodyPayload)
+            return .kind(.init(payload: payload, filename: part.filename))
+        case "answers":
+            try part.requireContentType("text/plain")
+            let payload: Operations.sendMessage.Input.Body.multipartFormPayload.answersPayload = .init(body: try part.rawBody())
+            return .answers(.init(payload: payload, filename: part.filename))
+        case "file":
+            try part.requireContentType("application/octet-stream")
+            let payload: Operations.sendMessage.Input.Body.multipartFormPayload.filePayload = .init(body: try part.rawBody())
+            return .file(.init(payload: payload, filename: part.filename))
+        default:
+            return .undocumented(part.rawPart)
+        }
+    }
+}
+
+extension Operations.sendSheet.Input.Body.multipartFormPayload {
+    fileprivate static func partRequirements() -> OpenAPISwiftRuntime.MultipartRequirements {
+        .init([(name: "title", occurrence: .exactlyOnce)], allowsOtherParts: true)
+    }
+    fileprivate static func decode(part: OpenAPISwiftRuntime.MultipartPartReader) throws -> Self {
+        switch part.name {
+        case "title":
+            try part.requireContentType("text/markdown")
+            let payload: Operations.sendSheet.Input.Body.multipartFormPayload.titlePayload = .init(body: try part.rawBody())
+            return .title(.init(payload: payload, filename: part.filename))
+        default:
+            return .undocumented(part.rawPart)
+        }
     }
 }
 

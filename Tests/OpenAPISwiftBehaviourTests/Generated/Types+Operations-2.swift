@@ -5,60 +5,6 @@
 import StreamingJSON
 
 extension Operations {
-    /// - Remark: HTTP `POST /multipart/closed`.
-    enum sendClosed {
-        static var id: Swift.String {
-            "sendClosed"
-        }
-        struct Input: OpenAPISwiftRuntime.OperationValue {
-            enum Body: OpenAPISwiftRuntime.OperationValue {
-                enum multipartFormPayload: OpenAPISwiftRuntime.OperationValue {
-                    struct namePayload: OpenAPISwiftRuntime.OperationValue {
-                        /// The part's body.
-                        var body: OpenAPISwiftRuntime.HTTPBody
-                        init(body: OpenAPISwiftRuntime.HTTPBody) {
-                            self.body = body
-                        }
-                    }
-                    case name(OpenAPISwiftRuntime.MultipartPart<Operations.sendClosed.Input.Body.multipartFormPayload.namePayload>)
-                }
-                /// `multipart/form-data`
-                case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.sendClosed.Input.Body.multipartFormPayload>)
-                var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.sendClosed.Input.Body.multipartFormPayload> {
-                    get throws {
-                        switch self {
-                        case .multipartForm(let body):
-                            return body
-                        }
-                    }
-                }
-            }
-            var body: Operations.sendClosed.Input.Body
-            init(body: Operations.sendClosed.Input.Body) {
-                self.body = body
-            }
-        }
-        enum Output: OpenAPISwiftRuntime.OperationValue {
-            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
-            /// Seen.
-            case noContent(Operations.sendClosed.Output.NoContent)
-            static var noContent: Self {
-                .noContent(.init())
-            }
-            /// A response that the document does not describe.
-            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            var noContent: Operations.sendClosed.Output.NoContent {
-                get throws {
-                    switch self {
-                    case .noContent(let response):
-                        return response
-                    default:
-                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
-                    }
-                }
-            }
-        }
-    }
     /// - Remark: HTTP `POST /multipart/open`.
     enum sendOpen {
         static var id: Swift.String {
@@ -453,6 +399,197 @@ extension Operations {
             }
             static var allCases: [Self] {
                 [.multipartForm]
+            }
+        }
+    }
+    /// - Remark: HTTP `POST /multipart/message`.
+    enum sendMessage {
+        static var id: Swift.String {
+            "sendMessage"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            enum Body: OpenAPISwiftRuntime.OperationValue {
+                enum multipartFormPayload: OpenAPISwiftRuntime.OperationValue {
+                    struct textPayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: OpenAPISwiftRuntime.HTTPBody
+                        init(body: OpenAPISwiftRuntime.HTTPBody) {
+                            self.body = body
+                        }
+                    }
+                    struct kindPayload: OpenAPISwiftRuntime.OperationValue {
+                        struct bodyPayload: StreamingJSON.JSONCodable, Swift.Sendable {
+                            enum Value1Payload: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+                                case text = "text"
+                                init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                                    self = try reader.readEnumeration(Self.self)
+                                }
+                                func write(json writer: inout StreamingJSON.JSONWriter) {
+                                    writer.write(self.rawValue)
+                                }
+                            }
+                            enum Value2Payload: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+                                case poll = "poll"
+                                init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                                    self = try reader.readEnumeration(Self.self)
+                                }
+                                func write(json writer: inout StreamingJSON.JSONWriter) {
+                                    writer.write(self.rawValue)
+                                }
+                            }
+                            var value1: Operations.sendMessage.Input.Body.multipartFormPayload.kindPayload.bodyPayload.Value1Payload?
+                            var value2: Operations.sendMessage.Input.Body.multipartFormPayload.kindPayload.bodyPayload.Value2Payload?
+                            /// Creates a `bodyPayload`.
+                            init(
+                                value1: Operations.sendMessage.Input.Body.multipartFormPayload.kindPayload.bodyPayload.Value1Payload? = nil,
+                                value2: Operations.sendMessage.Input.Body.multipartFormPayload.kindPayload.bodyPayload.Value2Payload? = nil
+                            ) {
+                                self.value1 = value1
+                                self.value2 = value2
+                            }
+                            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                                let start: StreamingJSON.JSONReader.Position = reader.position
+                                var isMatched: Swift.Bool = false
+                                let v0: Operations.sendMessage.Input.Body.multipartFormPayload.kindPayload.bodyPayload.Value1Payload? = reader.attempt() as Operations.sendMessage.Input.Body.multipartFormPayload.kindPayload.bodyPayload.Value1Payload?
+                                if v0 != nil { isMatched = true }
+                                reader.rewind(to: start)
+                                let v1: Operations.sendMessage.Input.Body.multipartFormPayload.kindPayload.bodyPayload.Value2Payload? = reader.attempt() as Operations.sendMessage.Input.Body.multipartFormPayload.kindPayload.bodyPayload.Value2Payload?
+                                if v1 != nil { isMatched = true }
+                                reader.rewind(to: start)
+                                try reader.endAttempts(matched: isMatched, in: "bodyPayload")
+                                self.value1 = v0
+                                self.value2 = v1
+                            }
+                            func write(json writer: inout StreamingJSON.JSONWriter) {
+                                if writer.collects([self.value1, self.value2]) { return }
+                                if let value: Operations.sendMessage.Input.Body.multipartFormPayload.kindPayload.bodyPayload.Value1Payload = self.value1 {
+                                    writer.write(value)
+                                    return
+                                }
+                                if let value: Operations.sendMessage.Input.Body.multipartFormPayload.kindPayload.bodyPayload.Value2Payload = self.value2 {
+                                    writer.write(value)
+                                    return
+                                }
+                                writer.failEmpty("bodyPayload")
+                            }
+                        }
+                        /// The part's body.
+                        var body: Operations.sendMessage.Input.Body.multipartFormPayload.kindPayload.bodyPayload
+                        init(body: Operations.sendMessage.Input.Body.multipartFormPayload.kindPayload.bodyPayload) {
+                            self.body = body
+                        }
+                    }
+                    struct answersPayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: OpenAPISwiftRuntime.HTTPBody
+                        init(body: OpenAPISwiftRuntime.HTTPBody) {
+                            self.body = body
+                        }
+                    }
+                    struct filePayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: OpenAPISwiftRuntime.HTTPBody
+                        init(body: OpenAPISwiftRuntime.HTTPBody) {
+                            self.body = body
+                        }
+                    }
+                    case text(OpenAPISwiftRuntime.MultipartPart<Operations.sendMessage.Input.Body.multipartFormPayload.textPayload>)
+                    case kind(OpenAPISwiftRuntime.MultipartPart<Operations.sendMessage.Input.Body.multipartFormPayload.kindPayload>)
+                    case answers(OpenAPISwiftRuntime.MultipartPart<Operations.sendMessage.Input.Body.multipartFormPayload.answersPayload>)
+                    case file(OpenAPISwiftRuntime.MultipartPart<Operations.sendMessage.Input.Body.multipartFormPayload.filePayload>)
+                    /// A part that the document does not describe.
+                    case undocumented(OpenAPISwiftRuntime.MultipartRawPart)
+                }
+                /// `multipart/form-data`
+                case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.sendMessage.Input.Body.multipartFormPayload>)
+                var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.sendMessage.Input.Body.multipartFormPayload> {
+                    get throws {
+                        switch self {
+                        case .multipartForm(let body):
+                            return body
+                        }
+                    }
+                }
+            }
+            var body: Operations.sendMessage.Input.Body
+            init(body: Operations.sendMessage.Input.Body) {
+                self.body = body
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Seen.
+            case noContent(Operations.sendMessage.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.sendMessage.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
+    /// - Remark: HTTP `POST /multipart/sheet`.
+    enum sendSheet {
+        static var id: Swift.String {
+            "sendSheet"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            enum Body: OpenAPISwiftRuntime.OperationValue {
+                enum multipartFormPayload: OpenAPISwiftRuntime.OperationValue {
+                    struct titlePayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: OpenAPISwiftRuntime.HTTPBody
+                        init(body: OpenAPISwiftRuntime.HTTPBody) {
+                            self.body = body
+                        }
+                    }
+                    case title(OpenAPISwiftRuntime.MultipartPart<Operations.sendSheet.Input.Body.multipartFormPayload.titlePayload>)
+                    /// A part that the document does not describe.
+                    case undocumented(OpenAPISwiftRuntime.MultipartRawPart)
+                }
+                /// `multipart/form-data`
+                case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.sendSheet.Input.Body.multipartFormPayload>)
+                var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.sendSheet.Input.Body.multipartFormPayload> {
+                    get throws {
+                        switch self {
+                        case .multipartForm(let body):
+                            return body
+                        }
+                    }
+                }
+            }
+            var body: Operations.sendSheet.Input.Body
+            init(body: Operations.sendSheet.Input.Body) {
+                self.body = body
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Seen.
+            case noContent(Operations.sendSheet.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.sendSheet.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
             }
         }
     }

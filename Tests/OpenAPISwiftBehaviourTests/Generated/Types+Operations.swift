@@ -2618,6 +2618,138 @@ extension Operations {
             }
         }
     }
+    /// - Remark: HTTP `POST /forms/list`.
+    enum sendListForm {
+        static var id: Swift.String {
+            "sendListForm"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            enum Body: OpenAPISwiftRuntime.OperationValue {
+                /// `application/x-www-form-urlencoded`
+                case urlEncodedForm([Swift.Int])
+                var urlEncodedForm: [Swift.Int] {
+                    get throws {
+                        switch self {
+                        case .urlEncodedForm(let body):
+                            return body
+                        }
+                    }
+                }
+            }
+            var body: Operations.sendListForm.Input.Body
+            init(body: Operations.sendListForm.Input.Body) {
+                self.body = body
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Seen.
+            case noContent(Operations.sendListForm.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.sendListForm.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
+    /// - Remark: HTTP `POST /forms/moment`.
+    enum sendMomentForm {
+        static var id: Swift.String {
+            "sendMomentForm"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            enum Body: OpenAPISwiftRuntime.OperationValue {
+                /// `application/x-www-form-urlencoded`
+                case urlEncodedForm(OpenAPISwiftRuntime.OpenAPIDate)
+                var urlEncodedForm: OpenAPISwiftRuntime.OpenAPIDate {
+                    get throws {
+                        switch self {
+                        case .urlEncodedForm(let body):
+                            return body
+                        }
+                    }
+                }
+            }
+            var body: Operations.sendMomentForm.Input.Body
+            init(body: Operations.sendMomentForm.Input.Body) {
+                self.body = body
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Seen.
+            case noContent(Operations.sendMomentForm.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.sendMomentForm.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
+    /// - Remark: HTTP `POST /forms/any`.
+    enum sendAnyForm {
+        static var id: Swift.String {
+            "sendAnyForm"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            enum Body: OpenAPISwiftRuntime.OperationValue {
+                /// `application/x-www-form-urlencoded`
+                case urlEncodedForm(OpenAPISwiftRuntime.OpenAPIValueContainer)
+                var urlEncodedForm: OpenAPISwiftRuntime.OpenAPIValueContainer {
+                    get throws {
+                        switch self {
+                        case .urlEncodedForm(let body):
+                            return body
+                        }
+                    }
+                }
+            }
+            var body: Operations.sendAnyForm.Input.Body
+            init(body: Operations.sendAnyForm.Input.Body) {
+                self.body = body
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Seen.
+            case noContent(Operations.sendAnyForm.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.sendAnyForm.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
     /// - Remark: HTTP `PUT /uploads`.
     enum upload {
         static var id: Swift.String {
@@ -2923,6 +3055,60 @@ extension Operations {
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
             var noContent: Operations.sendParts.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
+    /// - Remark: HTTP `POST /multipart/closed`.
+    enum sendClosed {
+        static var id: Swift.String {
+            "sendClosed"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            enum Body: OpenAPISwiftRuntime.OperationValue {
+                enum multipartFormPayload: OpenAPISwiftRuntime.OperationValue {
+                    struct namePayload: OpenAPISwiftRuntime.OperationValue {
+                        /// The part's body.
+                        var body: OpenAPISwiftRuntime.HTTPBody
+                        init(body: OpenAPISwiftRuntime.HTTPBody) {
+                            self.body = body
+                        }
+                    }
+                    case name(OpenAPISwiftRuntime.MultipartPart<Operations.sendClosed.Input.Body.multipartFormPayload.namePayload>)
+                }
+                /// `multipart/form-data`
+                case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.sendClosed.Input.Body.multipartFormPayload>)
+                var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.sendClosed.Input.Body.multipartFormPayload> {
+                    get throws {
+                        switch self {
+                        case .multipartForm(let body):
+                            return body
+                        }
+                    }
+                }
+            }
+            var body: Operations.sendClosed.Input.Body
+            init(body: Operations.sendClosed.Input.Body) {
+                self.body = body
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Seen.
+            case noContent(Operations.sendClosed.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.sendClosed.Output.NoContent {
                 get throws {
                     switch self {
                     case .noContent(let response):

@@ -5,78 +5,6 @@
 import StreamingJSON
 
 extension Components.Schemas {
-    struct Family: StreamingJSON.JSONCodable, Swift.Sendable {
-        struct byNamePayload: StreamingJSON.JSONCodable, Swift.Sendable {
-            /// Members of the object that are not listed above, by key.
-            var additionalProperties: [Swift.String: Components.Schemas.Family]
-            /// Creates a `byNamePayload`.
-            init(additionalProperties: [Swift.String: Components.Schemas.Family] = .init()) {
-                self.additionalProperties = additionalProperties
-            }
-            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-                var additional: [Swift.String: Components.Schemas.Family] = .init()
-                reader.beginMembers()
-                while reader.nextMember() {
-                    reader.readMember(into: &additional)
-                }
-                try reader.endMembers()
-                self.additionalProperties = additional
-            }
-            func write(json writer: inout StreamingJSON.JSONWriter) {
-                writer.beginOpenObject()
-                writer.members(self.additionalProperties)
-                writer.endOpenObject()
-            }
-        }
-        var name: Swift.String
-        var children: [Components.Schemas.Family]?
-        var byName: Components.Schemas.Family.byNamePayload?
-        /// Creates a `Family`.
-        init(
-            name: Swift.String,
-            children: [Components.Schemas.Family]? = nil,
-            byName: Components.Schemas.Family.byNamePayload? = nil
-        ) {
-            self.name = name
-            self.children = children
-            self.byName = byName
-        }
-        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = .init("name", "children", "byName")
-        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-            var v0: Swift.String? = nil
-            var v1: [Components.Schemas.Family]? = nil
-            var v2: Components.Schemas.Family.byNamePayload? = nil
-            let start: StreamingJSON.JSONReader.Position = reader.position
-            reader.beginMembers()
-            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
-                switch key {
-                case 0:
-                    reader.readString(required: &v0)
-                case 1:
-                    reader.readMember(optional: &v1)
-                case 2:
-                    reader.readMember(optional: &v2)
-                default:
-                    reader.skipMember()
-                }
-            }
-            try reader.endMembers()
-            guard let v0 else {
-                throw reader.missingMember(of: ["name"], since: start, in: "Family")
-            }
-            self.name = v0
-            self.children = v1
-            self.byName = v2
-        }
-        func write(json writer: inout StreamingJSON.JSONWriter) {
-            writer.beginObject()
-            writer.member("byName", value: self.byName)
-            writer.member("children", value: self.children)
-            writer.member("name", string: self.name)
-            writer.endObject()
-        }
-    }
     struct Hen: StreamingJSON.JSONCodable, Swift.Sendable {
         private var __egg: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Egg>?
         var egg: Components.Schemas.Egg? {
@@ -454,6 +382,102 @@ extension Components.Schemas {
         func write(json writer: inout StreamingJSON.JSONWriter) {
             if writer.collects([self.value1, self.value2, self.value3]) { return }
             writer.writeMerged([self.value1, self.value2, self.value3])
+        }
+    }
+    struct TextMessage: StreamingJSON.JSONCodable, Swift.Sendable {
+        enum kindPayload: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+            case text = "text"
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                self = try reader.readEnumeration(Self.self)
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.write(self.rawValue)
+            }
+        }
+        var text: Swift.String
+        var kind: Components.Schemas.TextMessage.kindPayload
+        /// Creates a `TextMessage`.
+        init(text: Swift.String, kind: Components.Schemas.TextMessage.kindPayload) {
+            self.text = text
+            self.kind = kind
+        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("text", "kind")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: Components.Schemas.TextMessage.kindPayload? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readMember(required: &v1)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0, let v1 else {
+                throw reader.missingMember(of: ["text", "kind"], since: start, in: "TextMessage")
+            }
+            self.text = v0
+            self.kind = v1
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("kind", value: self.kind)
+            writer.member("text", string: self.text)
+            writer.endObject()
+        }
+    }
+    struct PollMessage: StreamingJSON.JSONCodable, Swift.Sendable {
+        enum kindPayload: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+            case poll = "poll"
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                self = try reader.readEnumeration(Self.self)
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.write(self.rawValue)
+            }
+        }
+        var answers: [Swift.String]?
+        var kind: Components.Schemas.PollMessage.kindPayload
+        /// Creates a `PollMessage`.
+        init(answers: [Swift.String]? = nil, kind: Components.Schemas.PollMessage.kindPayload) {
+            self.answers = answers
+            self.kind = kind
+        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("answers", "kind")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: [Swift.String]? = nil
+            var v1: Components.Schemas.PollMessage.kindPayload? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readMember(optional: &v0)
+                case 1:
+                    reader.readMember(required: &v1)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v1 else {
+                throw reader.missingMember(of: ["kind"], since: start, in: "PollMessage")
+            }
+            self.answers = v0
+            self.kind = v1
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("answers", value: self.answers)
+            writer.member("kind", value: self.kind)
+            writer.endObject()
         }
     }
     struct CheckRun: StreamingJSON.JSONCodable, Swift.Sendable {
@@ -1959,17 +1983,17 @@ extension Components.Schemas {
         /// A part that the document does not describe.
         case undocumented(OpenAPISwiftRuntime.MultipartRawPart)
     }
-}
-
-extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Family {
-    static var name: Self {
-        Self("name")
-    }
-    static var children: Self {
-        Self("children")
-    }
-    static var byName: Self {
-        Self("byName")
+    enum Sheet: OpenAPISwiftRuntime.OperationValue {
+        struct titlePayload: OpenAPISwiftRuntime.OperationValue {
+            /// The part's body.
+            var body: OpenAPISwiftRuntime.HTTPBody
+            init(body: OpenAPISwiftRuntime.HTTPBody) {
+                self.body = body
+            }
+        }
+        case title(OpenAPISwiftRuntime.MultipartPart<Components.Schemas.Sheet.titlePayload>)
+        /// A part that the document does not describe.
+        case undocumented(OpenAPISwiftRuntime.MultipartRawPart)
     }
 }
 
@@ -2018,6 +2042,24 @@ extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Exte
 extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Extended.Value3Payload {
     static var note: Self {
         Self("note")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.TextMessage {
+    static var text: Self {
+        Self("text")
+    }
+    static var kind: Self {
+        Self("kind")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.PollMessage {
+    static var answers: Self {
+        Self("answers")
+    }
+    static var kind: Self {
+        Self("kind")
     }
 }
 

@@ -1969,6 +1969,78 @@ extension Components.Schemas {
             writer.endObject()
         }
     }
+    struct Family: StreamingJSON.JSONCodable, Swift.Sendable {
+        struct byNamePayload: StreamingJSON.JSONCodable, Swift.Sendable {
+            /// Members of the object that are not listed above, by key.
+            var additionalProperties: [Swift.String: Components.Schemas.Family]
+            /// Creates a `byNamePayload`.
+            init(additionalProperties: [Swift.String: Components.Schemas.Family] = .init()) {
+                self.additionalProperties = additionalProperties
+            }
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var additional: [Swift.String: Components.Schemas.Family] = .init()
+                reader.beginMembers()
+                while reader.nextMember() {
+                    reader.readMember(into: &additional)
+                }
+                try reader.endMembers()
+                self.additionalProperties = additional
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginOpenObject()
+                writer.members(self.additionalProperties)
+                writer.endOpenObject()
+            }
+        }
+        var name: Swift.String
+        var children: [Components.Schemas.Family]?
+        var byName: Components.Schemas.Family.byNamePayload?
+        /// Creates a `Family`.
+        init(
+            name: Swift.String,
+            children: [Components.Schemas.Family]? = nil,
+            byName: Components.Schemas.Family.byNamePayload? = nil
+        ) {
+            self.name = name
+            self.children = children
+            self.byName = byName
+        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("name", "children", "byName")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            var v1: [Components.Schemas.Family]? = nil
+            var v2: Components.Schemas.Family.byNamePayload? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                case 1:
+                    reader.readMember(optional: &v1)
+                case 2:
+                    reader.readMember(optional: &v2)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["name"], since: start, in: "Family")
+            }
+            self.name = v0
+            self.children = v1
+            self.byName = v2
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("byName", value: self.byName)
+            writer.member("children", value: self.children)
+            writer.member("name", string: self.name)
+            writer.endObject()
+        }
+    }
 }
 
 extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Point {
@@ -2364,5 +2436,17 @@ extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Bran
     }
     static var right: Self {
         Self("right")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Family {
+    static var name: Self {
+        Self("name")
+    }
+    static var children: Self {
+        Self("children")
+    }
+    static var byName: Self {
+        Self("byName")
     }
 }

@@ -98,6 +98,12 @@ protocol APIProtocol: Sendable {
     func sendForm(_ input: Operations.sendForm.Input) async throws -> Operations.sendForm.Output
     /// - Remark: HTTP `POST /forms/free`.
     func sendFreeForm(_ input: Operations.sendFreeForm.Input) async throws -> Operations.sendFreeForm.Output
+    /// - Remark: HTTP `POST /forms/list`.
+    func sendListForm(_ input: Operations.sendListForm.Input) async throws -> Operations.sendListForm.Output
+    /// - Remark: HTTP `POST /forms/moment`.
+    func sendMomentForm(_ input: Operations.sendMomentForm.Input) async throws -> Operations.sendMomentForm.Output
+    /// - Remark: HTTP `POST /forms/any`.
+    func sendAnyForm(_ input: Operations.sendAnyForm.Input) async throws -> Operations.sendAnyForm.Output
     /// - Remark: HTTP `PUT /uploads`.
     func upload(_ input: Operations.upload.Input) async throws -> Operations.upload.Output
     /// - Remark: HTTP `POST /multipart`.
@@ -116,6 +122,10 @@ protocol APIProtocol: Sendable {
     func sendUntyped(_ input: Operations.sendUntyped.Input) async throws -> Operations.sendUntyped.Output
     /// - Remark: HTTP `POST /multipart/album`.
     func sendAlbum(_ input: Operations.sendAlbum.Input) async throws -> Operations.sendAlbum.Output
+    /// - Remark: HTTP `POST /multipart/message`.
+    func sendMessage(_ input: Operations.sendMessage.Input) async throws -> Operations.sendMessage.Output
+    /// - Remark: HTTP `POST /multipart/sheet`.
+    func sendSheet(_ input: Operations.sendSheet.Input) async throws -> Operations.sendSheet.Output
     /// - Remark: HTTP `POST /multipart/optional`.
     func sendOptionalParts(
         _ input: Operations.sendOptionalParts.Input
@@ -407,6 +417,20 @@ extension APIProtocol {
     ) async throws -> Operations.sendFreeForm.Output {
         try await self.sendFreeForm(Operations.sendFreeForm.Input(body: body))
     }
+    /// - Remark: HTTP `POST /forms/list`.
+    func sendListForm(body: Operations.sendListForm.Input.Body) async throws -> Operations.sendListForm.Output {
+        try await self.sendListForm(Operations.sendListForm.Input(body: body))
+    }
+    /// - Remark: HTTP `POST /forms/moment`.
+    func sendMomentForm(
+        body: Operations.sendMomentForm.Input.Body
+    ) async throws -> Operations.sendMomentForm.Output {
+        try await self.sendMomentForm(Operations.sendMomentForm.Input(body: body))
+    }
+    /// - Remark: HTTP `POST /forms/any`.
+    func sendAnyForm(body: Operations.sendAnyForm.Input.Body) async throws -> Operations.sendAnyForm.Output {
+        try await self.sendAnyForm(Operations.sendAnyForm.Input(body: body))
+    }
     /// - Remark: HTTP `PUT /uploads`.
     func upload(
         headers: Operations.upload.Input.Headers = .init(),
@@ -448,6 +472,14 @@ extension APIProtocol {
         body: Operations.sendAlbum.Input.Body
     ) async throws -> Operations.sendAlbum.Output {
         try await self.sendAlbum(Operations.sendAlbum.Input(headers: headers, body: body))
+    }
+    /// - Remark: HTTP `POST /multipart/message`.
+    func sendMessage(body: Operations.sendMessage.Input.Body) async throws -> Operations.sendMessage.Output {
+        try await self.sendMessage(Operations.sendMessage.Input(body: body))
+    }
+    /// - Remark: HTTP `POST /multipart/sheet`.
+    func sendSheet(body: Operations.sendSheet.Input.Body) async throws -> Operations.sendSheet.Output {
+        try await self.sendSheet(Operations.sendSheet.Input(body: body))
     }
     /// - Remark: HTTP `POST /multipart/optional`.
     func sendOptionalParts(

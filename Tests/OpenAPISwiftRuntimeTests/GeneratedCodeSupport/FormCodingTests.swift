@@ -40,8 +40,23 @@ struct FormCodingTests {
     }
 
     @Test func whatNestsDeeperIsRefused() async throws {
-        for value in [["a": ["b": 1]], ["a": [[1]]], "text", [1]] as [JSONValue] {
+        for value in [["a": ["b": 1]], ["a": [[1]]], [[1]], [["a": 1]]] as [JSONValue] {
             await #expect(throws: GeneratedCodeError.self) { try await Self.written(value) }
+        }
+    }
+
+    @Test func aValueWithoutMembersHasNoName() async throws {
+        #expect(try await Self.written("a b") == "=a+b")
+        #expect(try await Self.written([1, 2]) == "=1&=2")
+        #expect(try await Self.written([]) == "")
+        #expect(try Self.read("=a+b", .string) == "a b")
+        #expect(try Self.read("=1&=2", .array(.number)) == [1, 2])
+        #expect(try Self.read("", .array(.number)) == [])
+        #expect(try Self.read("=1&=2", .any) == [1, 2])
+        #expect(try Self.read("=1", .choice([.number, .string])) == 1)
+        #expect(try Self.read("=1", .object([:], additional: .number)) == ["": 1])
+        for text in ["", "1", "a=1"] {
+            #expect(throws: GeneratedCodeError.self) { try Self.read(text, .number) }
         }
     }
 

@@ -150,21 +150,21 @@ extension OperationTranslator {
         return model
     }
 
-    /// The type of a URL-encoded form, whose members are those of an object.
+    /// The type of a URL-encoded form. Usually, its members are those of an object.
     private mutating func formType(
         of item: MediaType,
         named name: String,
         in parent: inout DeclarationScope
     ) -> SwiftType? {
-        guard let schema = item.schema, types.schemas.isObjectLike(schema) else {
-            diagnostics.warn(
-                "The media type '\(item.name)' is left out: a form needs the schema of an object.",
-                at: item.position,
-                remedy: "describe the members of the form as an object's properties",
-                foundIn: parent.path
-            )
-            return nil
-        }
-        return types.type(of: schema, named: "\(names.typeName(name))Payload", in: &parent)
+        guard let schema = item.schema else { return .value }
+        let type = types.type(of: schema, named: "\(names.typeName(name))Payload", in: &parent)
+        guard type?.isStream == true else { return type }
+        diagnostics.warn(
+            "The media type '\(item.name)' is left out: a form has no place for binary data.",
+            at: item.position,
+            remedy: "use 'multipart/form-data' or 'application/octet-stream'",
+            foundIn: parent.path
+        )
+        return nil
     }
 }

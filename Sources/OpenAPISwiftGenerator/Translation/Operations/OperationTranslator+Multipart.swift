@@ -118,17 +118,9 @@ extension OperationTranslator {
         return TranslatedMultipart(path: path, parts: parts, others: others)
     }
 
-    /// The object schema behind the references of a body's schema; `nil` if there is not an object.
+    /// The object schema behind the references and compositions of a body's schema; `nil` if there is not an object.
     private func objectSchema(behind schema: Schema) -> Schema? {
-        var schema = schema
-        if case .reference(let entry) = types.schemas.shape(of: schema) {
-            guard let end = types.schemas.chainEnd(of: entry), end.override == nil else { return nil }
-            schema = end.schema
-        }
-        switch types.schemas.shape(of: schema) {
-        case .object, .scalar(.valueObject), .scalar(.value): return schema
-        default: return nil
-        }
+        MergedObject(schema, in: types.schemas)?.schema(at: schema.position)
     }
 
     private mutating func part(

@@ -13,7 +13,7 @@ struct ParameterShapes {
 
     /// The shape of a form and the styles of its members, as source.
     func form(of item: MediaType) -> (shape: String, styles: String) {
-        guard let schema = item.schema else { return ("", "") }
+        guard let schema = item.schema else { return (".any", "") }
         var styles: [String] = []
         var jsonMembers: Set<String> = []
         for (name, encoding) in item.encoding.pairs {
