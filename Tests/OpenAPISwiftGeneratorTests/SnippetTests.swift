@@ -511,10 +511,10 @@ struct SnippetTests {
     }
 
     @Test(arguments: [
-        ("{type: string}", "public"), ("{type: array, items: {$ref: '#/components/schemas/A'}}", "public"),
-        ("{$ref: '#/components/schemas/A'}", "internal"), ("{$ref: '#/components/schemas/Text'}", "public"),
-        ("{$ref: '#/components/schemas/Again'}", "public"), ("{$ref: '#/components/schemas/List'}", "public"),
-        ("{$ref: '#/components/schemas/Any'}", "internal"),
+        ("{type: string}", "public "), ("{type: array, items: {$ref: '#/components/schemas/A'}}", "public "),
+        ("{$ref: '#/components/schemas/A'}", ""), ("{$ref: '#/components/schemas/Text'}", "public "),
+        ("{$ref: '#/components/schemas/Again'}", "public "), ("{$ref: '#/components/schemas/List'}", "public "),
+        ("{$ref: '#/components/schemas/Any'}", ""),
     ])
     func importsOfStreamingJSONHaveTheLevelThatBodiesNeed(schema: String, level: String) {
         let generation = Generation(
@@ -532,7 +532,46 @@ struct SnippetTests {
                   requestBodies: {B: {content: {application/json: {schema: \(schema)}}}}
                 """
         )
-        #expect(generation.contains("\(level) import StreamingJSON", in: "Types+RequestBodies.swift"))
+        let lines = generation.files["Types+RequestBodies.swift"]?.split(separator: "\n") ?? []
+        // `internal import` would make a plain import of a hand-written file ambiguous.
+        #expect(lines.contains("\(level)import StreamingJSON"))
+    }
+
+    // MARK: Parameters
+
+    @Test func deprecatedParametersAndTypesOfComponentsAreDeclaredWhereTheyAreUsed() {
+        let generation = Generation(
+            document: """
+                openapi: 3.1.0
+                info: {title: Test, version: "1"}
+                paths:
+                  /a:
+                    get:
+                      operationId: a
+                      parameters:
+                        - {name: old, in: query, deprecated: true, schema: {type: string}}
+                        - {$ref: '#/components/parameters/Limit'}
+                      responses: {'204': {description: Done., headers: {X-A: {$ref: '#/components/headers/Total'}}}}
+                components:
+                  parameters: {Limit: {name: limit, in: query, schema: {type: integer, enum: [1, 2]}}}
+                  headers: {Total: {deprecated: true, schema: {type: string, enum: [a]}}}
+                """,
+            modes: [.types, .client]
+        )
+        #expect(
+            generation.contains(
+                """
+                public typealias Limit = Components.Parameters.Limit
+                public var __old: Swift.String?
+                @available(*, deprecated)
+                public var old: Swift.String? {
+                """,
+                in: "Types+Operations.swift"
+            )
+        )
+        #expect(generation.contains("public typealias Total = Components.Headers.Total", in: "Types+Operations.swift"))
+        #expect(generation.files["Types+Operations.swift"]?.contains("__X_hyphen_A") == false)
+        #expect(generation.files["Client.swift"]?.contains("input.query.__old") == true)
     }
 
     // MARK: Extensions of operations

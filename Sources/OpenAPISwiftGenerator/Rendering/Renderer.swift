@@ -25,14 +25,13 @@ struct Renderer {
         }
         output.line("// swift-format-ignore-file")
         for item in file.imports {
-            // When one file of a module imports something with an access level, the other files must write a level on
-            // their imports of it, too. Where no file needs a level, none is written: this agrees with the plain
-            // imports of hand-written files.
+            // An import without a level agrees with the plain imports of hand-written files, and with public ones of
+            // other files. Beside an import with another level, the compiler wants a level on all.
             var level = ""
             if access == .public || access == .package {
                 if exposed.contains(item.module) {
                     level = "\(access.rawValue) "
-                } else if exposedAnywhere.contains(item.module) {
+                } else if access == .package, exposedAnywhere.contains(item.module) {
                     level = "internal "
                 }
             }

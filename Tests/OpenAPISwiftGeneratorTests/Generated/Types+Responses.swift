@@ -2,7 +2,7 @@
 // The lending library of the generator's tests.
 // swift-format-ignore-file
 @_spi(Generated) public import OpenAPISwiftRuntime
-internal import StreamingJSON
+import StreamingJSON
 
 extension Components.Responses {
     /// What went wrong.
