@@ -341,6 +341,28 @@ struct SchemaSnippetTests {
         #expect(generation.contains("public indirect enum Large:"))
     }
 
+    // MARK: Deprecation
+
+    @Test func deprecatedInlineObjectsHaveASecondNameForGeneratedCode() {
+        let generation = generate(
+            """
+                A: {type: object, properties: {b: {type: object, deprecated: true, properties: {c: {type: string}}}, d: {type: string, deprecated: true, enum: [e]}}}
+            """
+        )
+        #expect(
+            generation.contains(
+                "@available(*, deprecated)\npublic typealias bPayload = Components.Schemas.A.__bPayload\n"
+                    + "public struct __bPayload: "
+            )
+        )
+        #expect(
+            generation.contains(
+                "@available(*, deprecated)\npublic var b: Components.Schemas.A.__bPayload? {"
+            )
+        )
+        #expect(generation.contains("public enum dPayload: "))
+    }
+
     // MARK: Diagnostics about what is left out
 
     struct Gap: Sendable, CustomTestStringConvertible {

@@ -754,7 +754,6 @@ struct DocumentReader {
     ) throws(Diagnostic) -> Schema.AdditionalProperties {
         guard let node, !node.isNull else { return .unspecified }
         if let allowed = node.bool { return allowed ? .allowed : .forbidden }
-        if node.members?.isEmpty == true { return .allowed }
         return .schema(try readSchema(node))
     }
 

@@ -230,7 +230,7 @@ struct ClientTranslator {
                     // The operation has an error.
                     continue
                 }
-                let value = argument(field, "input.path.\(escaped(field.name))")
+                let value = argument(field, "input.path.\(field.access)")
                 let style =
                     field.isJSON
                     ? ", style: .json"
@@ -239,7 +239,7 @@ struct ClientTranslator {
             }
         }
         for field in operation.queryFields {
-            let value = argument(field, "input.query.\(escaped(field.name))")
+            let value = argument(field, "input.query.\(field.access)")
             if field.isQueryString {
                 let call = field.isJSON ? "setJSONQuery" : "setFormQuery"
                 body.append(.line("try request.\(call)(\(value)\(field.memberStyles))"))
@@ -250,10 +250,10 @@ struct ClientTranslator {
             }
         }
         for field in operation.headerFields {
-            body.append(.line(addHeader(field, of: "input.headers.\(escaped(field.name))", to: "request")))
+            body.append(.line(addHeader(field, of: "input.headers.\(field.access)", to: "request")))
         }
         for field in operation.cookieFields {
-            let value = argument(field, "input.cookies.\(escaped(field.name))")
+            let value = argument(field, "input.cookies.\(field.access)")
             body.append(.line("try request.add(.cookie, \(stringLiteral(field.key)), \(value)\(field.styleArguments))"))
         }
         if !operation.acceptable.isEmpty { body.append(.line("request.setAccept(input.headers.accept)")) }

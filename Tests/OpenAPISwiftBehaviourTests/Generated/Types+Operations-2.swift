@@ -2239,6 +2239,7 @@ extension Operations {
                             writer.write(self.rawValue)
                         }
                     }
+                    typealias Shared = Components.Headers.Shared
                     var X_hyphen_Total: Swift.Int
                     var X_hyphen_Text: Swift.String?
                     var X_hyphen_Flag: Swift.Bool?

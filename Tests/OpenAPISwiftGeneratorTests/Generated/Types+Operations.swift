@@ -143,6 +143,7 @@ extension Operations {
         public enum Output: OpenAPISwiftRuntime.OperationValue {
             public struct Ok: OpenAPISwiftRuntime.OperationValue {
                 public struct Headers: OpenAPISwiftRuntime.OperationValue {
+                    public typealias Shared = Components.Headers.Shared
                     public var xTotal: Swift.Int
                     public var xNext: Swift.String?
                     public var xNote: Components.Schemas.Note?
@@ -1150,6 +1151,7 @@ extension Operations {
                     }
                     public struct ScanPayload: OpenAPISwiftRuntime.OperationValue {
                         public struct Headers: OpenAPISwiftRuntime.OperationValue {
+                            public typealias Shared = Components.Headers.Shared
                             public var xDpi: Swift.Int
                             public var xShared: Components.Headers.Shared?
                             public init(xDpi: Swift.Int, xShared: Components.Headers.Shared? = nil) {

@@ -49,7 +49,8 @@ extension OperationTranslator {
         in parent: inout DeclarationScope
     ) -> SwiftType? {
         guard let schema else { return .value }
-        guard types.schemas.unsupportedReason(of: schema) == nil else { return nil }
+        // The runtime's `JsonPayload` cannot be deprecated for one body alone.
+        guard types.schemas.unsupportedReason(of: schema) == nil, !types.hidesDeprecated(schema) else { return nil }
         let isNullable = isResponse && isNullableInline(schema)
         if let type = types.simpleType(of: schema) {
             if type.needsClosure || type.isStream { return nil }

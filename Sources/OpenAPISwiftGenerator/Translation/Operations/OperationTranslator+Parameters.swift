@@ -33,7 +33,9 @@ extension OperationTranslator {
             let isJSON = style.name == "json"
             let type: SwiftType?
             switch parameter {
-            case .component(let component): type = components.parameterTypes[ExactText(component.key)]
+            case .component(let component):
+                type = components.parameterTypes[ExactText(component.key)]
+                repeatName(of: component.swiftName, type, schema, in: &parent)
             case .inline:
                 type = types.type(of: schema, named: "\(names.typeName(value.name))Payload", in: &parent)
             }
@@ -57,6 +59,18 @@ extension OperationTranslator {
             )
         }
         return result
+    }
+
+    /// Names the type of a component again where the component is used, as callers of Apple's generator may write it.
+    private func repeatName(
+        of name: String,
+        _ type: SwiftType?,
+        _ schema: Schema,
+        in parent: inout DeclarationScope
+    ) {
+        guard let type, types.simpleType(of: schema) == nil else { return }
+        if case .array = types.schemas.shape(of: schema) { return }
+        parent.declarations.append(.alias(documentation: nil, name: parent.names.claim(name), target: type))
     }
 
     mutating func schema(of parameter: Parameter, foundIn: String) -> Schema? {
@@ -136,6 +150,8 @@ extension OperationTranslator {
                 else { continue }
                 header = component.value
                 type = components.headerTypes[ExactText(name)]
+                let schema: Schema? = header.schema ?? header.content.first?.schema
+                if let schema { repeatName(of: component.swiftName, type, schema, in: &parent) }
             }
             guard header.style == nil || header.style == "simple", header.explode != true else {
                 diagnostics.warn(
@@ -168,7 +184,8 @@ extension OperationTranslator {
                     name: scope.claim(names.memberName(key)),
                     type: isOptional ? type.asOptional : type,
                     documentation: header.documentation,
-                    isDeprecated: header.isDeprecated,
+                    // Upstream's callers see no warnings about header fields that they receive.
+                    isDeprecated: false,
                     style: "simple",
                     explode: false,
                     isJSON: isJSON,

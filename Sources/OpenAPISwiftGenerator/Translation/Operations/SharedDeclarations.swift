@@ -7,13 +7,17 @@ struct SharedDeclarations {
 
     /// The declaration of a struct, or an alias of an equal one.
     mutating func declaration(of structure: StructDeclaration, at path: String) -> Declaration {
-        guard structure.nested.isEmpty else { return structure.declaration }
+        var aliases: [String] = []
+        for declaration in structure.nested {
+            guard case .alias(_, _, let name, let target, _) = declaration else { return structure.declaration }
+            aliases.append("\(name)\u{1}\(target.text)")
+        }
         let fields = structure.fields.map { field in
-            [field.name, field.type.text, field.defaultValue ?? "", field.documentation ?? ""].joined(
+            [field.storageName, field.type.text, field.defaultValue ?? "", field.documentation ?? ""].joined(
                 separator: "\u{1}"
             )
         }
-        let key = (["struct", structure.documentation ?? ""] + fields).joined(separator: "\u{2}")
+        let key = (["struct", structure.documentation ?? ""] + aliases + fields).joined(separator: "\u{2}")
         guard let first = first(key, at: path) else { return structure.declaration }
         return .alias(documentation: nil, name: structure.name, target: .named(first))
     }

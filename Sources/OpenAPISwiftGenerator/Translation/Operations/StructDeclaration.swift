@@ -5,17 +5,23 @@ struct StructDeclaration {
         var type: SwiftType
         var defaultValue: String?
         var documentation: String?
+        var isDeprecated: Bool
+        /// The name of the stored property. Behind a deprecated property, there is one that generated code can use
+        /// without a warning.
+        var storageName: String { isDeprecated ? "__\(name)" : escaped(name) }
 
         init(
             name: String,
             type: SwiftType,
             defaultValue: String? = nil,
-            documentation: String? = nil
+            documentation: String? = nil,
+            isDeprecated: Bool = false
         ) {
             self.name = name
             self.type = type
             self.defaultValue = defaultValue
             self.documentation = documentation
+            self.isDeprecated = isDeprecated
         }
 
         init(_ parameter: TranslatedParameter) {
@@ -23,8 +29,33 @@ struct StructDeclaration {
                 name: parameter.name,
                 type: parameter.type,
                 defaultValue: parameter.type.isOptional ? "nil" : nil,
-                documentation: parameter.documentation
+                documentation: parameter.documentation,
+                isDeprecated: parameter.isDeprecated
             )
+        }
+
+        fileprivate var declarations: [Declaration] {
+            let stored = PropertyDeclaration(
+                documentation: isDeprecated ? nil : documentation,
+                name: storageName,
+                type: type
+            )
+            guard isDeprecated else { return [.property(stored)] }
+            return [
+                .property(stored),
+                .property(
+                    PropertyDeclaration(
+                        documentation: documentation,
+                        attributes: ["@available(*, deprecated)"],
+                        name: escaped(name),
+                        type: type,
+                        accessors: [
+                            .block("get", [.line("self.\(storageName)")]),
+                            .block("set", [.line("self.\(storageName) = newValue")]),
+                        ]
+                    )
+                ),
+            ]
         }
     }
 
@@ -72,24 +103,13 @@ struct StructDeclaration {
     }
 
     var declaration: Declaration {
-        var members = nested
-        for field in fields {
-            members.append(
-                .property(
-                    PropertyDeclaration(
-                        documentation: field.documentation,
-                        name: escaped(field.name),
-                        type: field.type
-                    )
-                )
-            )
-        }
+        var members = nested + fields.flatMap(\.declarations)
         members.append(
             .function(
                 FunctionDeclaration(
                     name: "init",
                     parameters: parameters,
-                    body: fields.map { .line("self.\(escaped($0.name)) = \(escaped($0.name))") }
+                    body: fields.map { .line("self.\($0.storageName) = \(escaped($0.name))") }
                 )
             )
         )

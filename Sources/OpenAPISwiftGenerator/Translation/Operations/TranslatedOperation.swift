@@ -35,6 +35,8 @@ struct TranslatedParameter: Sendable {
     var type: SwiftType
     var documentation: String?
     var isDeprecated: Bool
+    /// The name of the property that generated code uses.
+    var access: String { StructDeclaration.Field(self).storageName }
     /// A case of `ParameterStyle`.
     var style: String
     var explode: Bool

@@ -102,9 +102,22 @@ struct SchemaTranslator {
             return .named(parent.path(of: alias))
         default:
             let claimed = parent.names.claim(name)
-            // A composition of `null` and one other member is that member.
-            declare(schema, named: claimed, in: &parent)
-            return .named(parent.path(of: claimed))
+            guard hidesDeprecated(schema) else {
+                declare(schema, named: claimed, in: &parent)
+                return .named(parent.path(of: claimed))
+            }
+            // Generated code uses the type, and must not cause warnings.
+            let hidden = "__\(claimed)"
+            parent.declarations.append(
+                .alias(
+                    documentation: nil,
+                    attributes: ["@available(*, deprecated)"],
+                    name: claimed,
+                    target: .named(parent.path(of: hidden))
+                )
+            )
+            declare(schema, named: hidden, in: &parent)
+            return .named(parent.path(of: hidden))
         }
     }
 
@@ -154,6 +167,15 @@ struct SchemaTranslator {
         guard schema.reference == nil, schemas.isNullable(schema) else { return false }
         switch schemas.shape(of: schema) {
         case .scalar, .array: return true
+        default: return false
+        }
+    }
+
+    /// Whether an inline schema is a deprecated struct. Enumerations are never deprecated, as with Apple's generator.
+    func hidesDeprecated(_ schema: Schema) -> Bool {
+        guard schema.isDeprecated, schema.reference == nil else { return false }
+        switch schemas.shape(of: schema) {
+        case .object, .allOf, .anyOf: return true
         default: return false
         }
     }
