@@ -84,6 +84,7 @@ struct MergedObject {
     /// The object as a schema.
     ///
     /// - Parameter position: The position of the schema.
+    /// - Returns: A schema whose members are those of all merged ones.
     func schema(at position: SourcePosition) -> Schema {
         Schema(
             .init(
@@ -115,15 +116,21 @@ extension Schema {
             default: false
             }
         }
-        return self.reference?.text == other.reference?.text && self.kinds == other.kinds && self.isNullable == other.isNullable
-            && self.isNull == other.isNull && self.boolean == other.boolean && self.format == other.format
-            && self.contentEncoding == other.contentEncoding && self.contentMediaType == other.contentMediaType
+        let hasEqualScalars =
+            self.reference?.text == other.reference?.text && self.kinds == other.kinds
+            && self.isNullable == other.isNullable && self.isNull == other.isNull && self.boolean == other.boolean
+            && self.format == other.format && self.contentEncoding == other.contentEncoding
+            && self.contentMediaType == other.contentMediaType
             && self.enumeration?.map(\.scalarText) == other.enumeration?.map(\.scalarText)
-            && self.properties.map(\.name) == other.properties.map(\.name)
-            && areEqual(self.properties.map(\.schema), other.properties.map(\.schema)) && self.required == other.required
+        let hasEqualMembers =
+            self.properties.map(\.name) == other.properties.map(\.name) && self.required == other.required
+            && areEqual(self.properties.map(\.schema), other.properties.map(\.schema))
             && areEqual(self.additionalProperties, other.additionalProperties)
-            && areEqual(self.items.map { [$0] }, other.items.map { [$0] }) && self.hasPrefixItems == other.hasPrefixItems
-            && areEqual(self.allOf, other.allOf) && areEqual(self.anyOf, other.anyOf) && areEqual(self.oneOf, other.oneOf)
-            && self.hasNot == other.hasNot
+        let hasEqualItems =
+            areEqual(self.items.map { [$0] }, other.items.map { [$0] }) && self.hasPrefixItems == other.hasPrefixItems
+        let hasEqualCompositions =
+            areEqual(self.allOf, other.allOf) && areEqual(self.anyOf, other.anyOf)
+            && areEqual(self.oneOf, other.oneOf) && self.hasNot == other.hasNot
+        return hasEqualScalars && hasEqualMembers && hasEqualItems && hasEqualCompositions
     }
 }
