@@ -187,7 +187,8 @@ extension MutationEngine {
         let queues = Queues(db: db)
         let mutations = Mutations(db: db, queue: queue)
         if try queues.clock(of: queue).map({ ClockCheck.isSetBack(from: $0, to: now) }) ?? false { return true }
-        if !lease.isHeld, try mutations.areBeingSent { return true }
+        // A process that has ended may have left the lease, too.
+        if !lease.isHeld, try mutations.areBeingSent || lease.holder(db) != nil { return true }
         if let pause = try queues.pause(of: queue), !pause.isOver(at: now) { return false }
         if try !mutations.unreadable(before: configuration.version).isEmpty { return true }
         return try mutations.earliestAttempt().map { $0 <= now } ?? false
