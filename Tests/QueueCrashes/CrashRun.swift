@@ -27,24 +27,38 @@ final class FileService: Sendable {
                 sql: """
                     CREATE TABLE IF NOT EXISTS done (
                         position INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQUE, entity TEXT, text TEXT);
-                    CREATE TABLE IF NOT EXISTS fault (position INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT, kind TEXT);
+                    CREATE TABLE IF NOT EXISTS fault (
+                        position INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT, kind TEXT,
+                        -- Of a refusal that was given: the key, and the step of the scenario.
+                        key TEXT, step INTEGER);
                     CREATE TABLE IF NOT EXISTS step (number INTEGER PRIMARY KEY)
                     """
             )
         }
     }
 
-    /// Does a change. A fault that is noted for its text is used up.
-    func send(_ text: String, of entity: String, key: String?) throws -> String {
+    /// Does a change. A fault that is noted for its text is used up; a request that is refused is refused again under
+    /// its key in the same step of the scenario.
+    func send(_ text: String, of entity: String, key: String?, step: Int) throws -> String {
         let (fault, answer) = try database.write { db in
             let row = try Row.fetchOne(
                 db,
-                sql: "SELECT position, kind FROM fault WHERE text = ? ORDER BY position LIMIT 1",
-                arguments: [text]
+                sql: """
+                    SELECT position, kind FROM fault WHERE text = ?1 AND (step IS NULL OR step = ?2 AND key = ?3)
+                    ORDER BY position LIMIT 1
+                    """,
+                arguments: [text, step, key]
             )
             let fault: String? = row?["kind"]
             if let position: Int64 = row?["position"] {
-                try db.execute(sql: "DELETE FROM fault WHERE position = ?", arguments: [position])
+                if fault == CrashScenario.Fault.refused.rawValue {
+                    try db.execute(
+                        sql: "UPDATE fault SET step = ?, key = ? WHERE position = ?",
+                        arguments: [step, key, position]
+                    )
+                } else {
+                    try db.execute(sql: "DELETE FROM fault WHERE position = ?", arguments: [position])
+                }
             }
             if let fault, fault != CrashScenario.Fault.lostReply.rawValue { return (fault as String?, "") }
             try db.execute(
@@ -138,7 +152,8 @@ final class CrashRun: Sendable {
             let change = outgoing.mutation
             let text = change.text + (change.target.map { " in \($0)" } ?? "")
             // The faults name the text without its target.
-            let answer = try service.send(text, of: outgoing.entity, key: outgoing.id.rawValue)
+            let step = hour.present.withLock { $0 }
+            let answer = try service.send(text, of: outgoing.entity, key: outgoing.id.rawValue, step: step)
             steps.pass()
             let effects = MutationEffects { db in
                 try db.execute(

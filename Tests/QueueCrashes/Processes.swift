@@ -26,7 +26,7 @@ struct Worker {
         let handlers = MutationHandlers<Change> { outgoing in
             let text = outgoing.mutation.text
             if Int.random(in: 0..<20) == 0 { throw FileService.Failure(description: "lostRequest") }
-            _ = try service.send(text, of: outgoing.entity, key: outgoing.id.rawValue)
+            _ = try service.send(text, of: outgoing.entity, key: outgoing.id.rawValue, step: 0)
             if Int.random(in: 0..<20) == 0 { throw FileService.Failure(description: "lostReply") }
             return MutationEffects { db in
                 try db.execute(
