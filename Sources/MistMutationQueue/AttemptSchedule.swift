@@ -44,7 +44,7 @@ package struct AttemptSchedule<Mutation: Codable & Sendable> {
 
     /// For how long an attempt that was noted ahead may begin: much less than it takes until another process takes the
     /// lease of one that was stopped.
-    package static var aheadTime: Duration { .milliseconds(100) }
+    private static var aheadTime: Duration { .milliseconds(100) }
 
     /// How many times as many attempts are noted ahead as can be under way. A step takes the ends of half of them: the
     /// other half begins while it waits for the file.

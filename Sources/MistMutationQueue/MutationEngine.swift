@@ -59,6 +59,12 @@ package struct MutationEngine<Mutation: Codable & Sendable>: Sendable {
         package var pause: StoredPause?
         /// Whether the pause began with this step.
         var pauseBegan = false
+
+        /// Notes an end that came too late to count. An attempt that never began has no outcome.
+        mutating func noteLate(_ end: End) {
+            if case .notBegun = end { return }
+            outcomes.append(.late)
+        }
     }
 
     /// The outcome of an attempt, as reports name it.
@@ -89,10 +95,7 @@ package struct MutationEngine<Mutation: Codable & Sendable>: Sendable {
     ) throws -> Step {
         var step = Step()
         guard try lease.hold(db, isForProgram: isForProgram, at: now), let epoch = lease.heldEpoch?.rawValue else {
-            for case (_, let end) in ends {
-                if case .notBegun = end { continue }
-                step.outcomes.append(.late)
-            }
+            for (_, end) in ends { step.noteLate(end) }
             return step
         }
         let mutations = Mutations(db: db, queue: queue)
@@ -179,9 +182,7 @@ package struct MutationEngine<Mutation: Codable & Sendable>: Sendable {
         guard attempt.epoch == epoch, let row = try mutations.row(attempt.number),
             row.progress.state == .sending, row.epoch == epoch
         else {
-            if case .notBegun = end { return }
-            step.outcomes.append(.late)
-            return
+            return step.noteLate(end)
         }
         switch end {
         case .answer(let effects):
