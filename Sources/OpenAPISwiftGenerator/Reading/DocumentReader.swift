@@ -779,25 +779,21 @@ struct DocumentReader {
         of node: DocumentNode,
         kinds: [Schema.Kind]
     ) throws(Diagnostic) -> Compositions {
-        guard node["properties"]?.members?.isEmpty == false,
-            node["allOf"]?.elements != nil || node["anyOf"]?.elements != nil || node["oneOf"]?.elements != nil
-        else {
-            return Compositions(
-                allOf: try readSchemas(node["allOf"]),
-                anyOf: try readSchemas(node["anyOf"]),
-                oneOf: try readSchemas(node["oneOf"])
-            )
-        }
-        guard kinds.isEmpty || kinds.contains(.object) else {
-            diagnostics.warn(
-                "'properties' has no effect: the type is '\(kinds[0].rawValue)'.",
-                at: node["properties"]?.position ?? node.position
-            )
+        let isBesideProperties =
+            node["properties"]?.members?.isEmpty == false
+            && ["allOf", "anyOf", "oneOf"].contains { node[$0]?.elements != nil }
+        guard isBesideProperties, kinds.isEmpty || kinds.contains(.object) else {
+            if isBesideProperties {
+                diagnostics.warn(
+                    "'properties' has no effect: the type is '\(kinds[0].rawValue)'.",
+                    at: node["properties"]?.position ?? node.position
+                )
+            }
             return Compositions(
                 allOf: try readSchemas(node["allOf"]),
                 anyOf: try readSchemas(node["anyOf"]),
                 oneOf: try readSchemas(node["oneOf"]),
-                hasProperties: false
+                hasProperties: !isBesideProperties
             )
         }
         var result = Compositions()

@@ -38,13 +38,12 @@ struct CompositionDeclaration {
             }
         var members = nested
         let fields = (own?.fields ?? []) + values
-        for field in fields { members += field.declarations }
-        if let additional = own?.additional { members += additional.declarations }
+        let stored = fields + (own?.additional.map { [$0] } ?? [])
+        for field in stored { members += field.declarations }
         members.append(StoredProperty.initializer(of: name, fields, additional: own?.additional))
         if let own { members += own.keys }
         members.append(Snippets.readingInitializer(body: read))
-        let compared = fields + (own?.additional.map { [$0] } ?? [])
-        members.append(Snippets.writingMethod(body: [StoredProperty.collecting(compared)] + write))
+        members.append(Snippets.writingMethod(body: [StoredProperty.collecting(stored)] + write))
         return .type(
             TypeDeclaration(
                 documentation: documentation,

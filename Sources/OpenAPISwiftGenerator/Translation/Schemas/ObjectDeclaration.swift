@@ -30,8 +30,7 @@ struct ObjectDeclaration {
         )
     }
 
-    /// The properties as declarations.
-    var properties: [Declaration] {
+    private var properties: [Declaration] {
         (fields + (additional.map { [$0] } ?? [])).flatMap(\.declarations)
     }
 
