@@ -3,8 +3,9 @@ import SQLiteTables
 import Synchronization
 
 extension MutationQueue {
-    /// Pauses the queue for all processes, until ``resume(_:in:)``. Attempts that are under way go on. After the commit
-    /// this process begins no other one; a process that sends meanwhile may for a tenth of a second.
+    /// Pauses the queue for all processes, until ``resume(_:in:)``. Attempts that are under way go on. After the commit,
+    /// this process begins no other attempt. Another process that sends at the time may begin some for a tenth of a
+    /// second.
     ///
     /// Where the queue pauses already until the program ends it, that reason stays.
     ///
