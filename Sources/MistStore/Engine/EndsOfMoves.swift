@@ -42,6 +42,11 @@ extension MovedRecords {
 
     private func delete(_ entry: Moves.Entry) throws {
         if let known = try knownVersions.fetch(named: entry.name, in: entry.zone), known.row == entry.row {
+            // The service has deleted the old record with its zone.
+            guard try zones.fetch(entry.zone)?.state != .gone else {
+                try knownVersions.forget(known.id)
+                return try moves.forget(entry)
+            }
             try moves.setTimes(known.times, of: entry)
             try tombstones.insertOfMove(known.id, depth: entry.depth)
             try knownVersions.forget(known.id)
@@ -161,12 +166,17 @@ extension MovedRecords {
     }
 
     /// Takes back the moves to a zone that is gone, as far as the service does not have the copies.
+    ///
+    /// A record that was moved out of the zone, and whose copy the service does not have, stays. What is known of its old
+    /// record stays with it until the copy is sent: another device may have moved the record as well, and the copies of
+    /// both say when it was created.
     func applyEnd(of zone: StoredZone) throws {
         guard try transaction.hasMoves else { return }
         for entry in try moves.all() {
             guard let table = file.tablesByID[entry.type], let row = try table.row(id: entry.row, db),
                 row.zone == zone.id, let known = try knownVersions.fetch(named: entry.name, in: entry.zone),
-                known.row == row.id, try table.row(named: entry.name, in: entry.zone, db) == nil
+                known.row == row.id, try table.row(named: entry.name, in: entry.zone, db) == nil,
+                try zones.fetch(entry.zone)?.state != .gone
             else { continue }
             guard try !knownVersions.isAcknowledged(row.name, in: row.zone) else { continue }
             try moves.forget(entry)
@@ -174,7 +184,23 @@ extension MovedRecords {
             if known.tag != nil { try pendingEdits.forget(.insert, of: row.id, table.id) }
             try takeBackParent(of: row, table)
         }
-        try moves.forgetAll(from: zone.id)
+        for entry in try moves.all() where entry.zone == zone.id {
+            if try isOpen(entry), let known = try knownVersions.fetch(named: entry.name, in: zone.id) {
+                // There is nothing to look up in the zone.
+                try knownVersions.endConflict(known.id)
+            } else {
+                try moves.forget(entry)
+            }
+        }
+        try moves.forgetEnded(from: zone.id)
+    }
+
+    /// Whether what is known of an old record is to be told with its copy: the service does not have the copy.
+    private func isOpen(_ entry: Moves.Entry) throws -> Bool {
+        guard let (row, _) = try file.row(of: entry, db), row.zone != entry.zone,
+            let known = try knownVersions.fetch(named: entry.name, in: entry.zone)
+        else { return false }
+        return try known.row == row.id && known.tag != nil && !knownVersions.isAcknowledged(row.name, in: row.zone)
     }
 
     /// Puts the former parent back. The receipt has the one that the person chose.

@@ -30,6 +30,11 @@ struct OrphanedMoves {
             if hasCopy { try tombstones.set(.ofCopy, entry.name, in: entry.zone) }
             return try moves.end(entry.name, from: entry.zone)
         }
+        // The service has deleted the old record with its zone.
+        guard try StoredZone.fetch(entry.zone, db)?.state != .gone else {
+            try knownVersions.forget(known.id)
+            return try moves.forget(entry)
+        }
         if hasCopy {
             try tombstones.insertOfMove(known.id, depth: entry.depth, .ofCopy)
             try moves.end(entry.name, from: entry.zone)

@@ -612,8 +612,10 @@ extension KnownVersions {
         try db.run("DELETE FROM mist_record WHERE id = ?", [record])
     }
 
+    /// Forgets the versions in a zone that is gone, but those of records that are being moved out of it.
     func forgetAll(in zone: ZoneRowID) throws {
-        try db.run("DELETE FROM mist_record WHERE zone = ?", [zone])
+        let isMoved = Moves.ofRecord("mist_record.name", from: "mist_record.zone")
+        try db.run("DELETE FROM mist_record WHERE zone = ? AND NOT EXISTS (\(isMoved))", [zone])
     }
 
     func forgetAll(of type: TableID) throws {

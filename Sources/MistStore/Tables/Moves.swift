@@ -275,9 +275,8 @@ extension Moves {
         try db.run("DELETE FROM mist_moved WHERE zone = ? AND name = ?", [zone, name])
     }
 
-    /// Forgets the moves out of a zone that is gone, and the deletes in it.
-    func forgetAll(from zone: ZoneRowID) throws {
-        try db.run("DELETE FROM mist_move WHERE zone = ?", [zone])
+    /// Forgets the moves out of a zone that are at their end, and the deletes in it: the zone is gone.
+    func forgetEnded(from zone: ZoneRowID) throws {
         try db.run("DELETE FROM mist_moved WHERE zone = ?", [zone])
         try db.run("DELETE FROM mist_held WHERE zone = ?", [zone])
     }

@@ -142,6 +142,33 @@ extension MovePromiseTests {
         #expect(try scenario.serviceRecords().count == 4)
     }
 
+    @Test(
+        "11, F3. Two devices move a record out of a zone that is deleted before a copy is sent",
+        arguments: [true, false]
+    )
+    func copiesOutOfADeletedZone(isLaterSentFirst: Bool) throws {
+        let (scenario, phone, laptop) = try devices(and: "z")
+        let zone = try #require(try phone.zone(of: "x"))
+        try laptop.move("a", below: "z")
+        scenario.clock.advance(by: 10)
+        try phone.move("a", below: "y")
+        try scenario.purge(zone)
+        for device in isLaterSentFirst ? [phone, laptop] : [laptop, phone] {
+            scenario.clock.advance(by: 60)
+            try device.sync()
+        }
+        for _ in 0..<3 {
+            scenario.clock.advance(by: 60)
+            try scenario.synchronise()
+        }
+        for device in [phone, laptop] {
+            #expect(try device.recordsByZone() == ["a b y", "z"])
+            #expect(try device.moves() == 0)
+            #expect(try device.value("SELECT count(*) FROM mist_record") == 4)
+        }
+        #expect(try scenario.serviceRecords().count == 4)
+    }
+
     @Test("11, F5. A record that moves on from a copy of unknown outcome keeps the times of its fields")
     func copiesOfUnknownOutcomeMoveOn() throws {
         let (scenario, phone, laptop) = try devices(and: "z")
