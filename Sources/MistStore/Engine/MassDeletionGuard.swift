@@ -168,22 +168,35 @@ extension LocalDatabase {
                 try $0.row(named: deleted.name, in: deleted.zone, db) != nil
             }
             guard !isUsedAgain else { continue }
-            try takeBack(deleted, db)
+            // The delete of an old record waits until the copy was looked up: see `OldRecordFate`.
+            try TakenBackDeletes(scope: scope, db: db).takeBack(deleted)
             count += 1
-            guard !deleted.wasAcknowledged else { continue }
-            // If the service never had the copy, the old record is the record.
-            for old in try tombstones.ofCopies(in: scope) where old.type == deleted.type && old.name == deleted.name {
-                try takeBack(old, db)
-            }
         }
         if count > 0 { try ScopeState(scope: scope, db: db).markStale() }
         return count
     }
+}
+
+/// Takes back deletes that were not sent.
+struct TakenBackDeletes {
+    let scope: DatabaseScope
+    let db: Database
 
     /// Lets a deleted record be looked up in place of the delete. A copy of it may be in another zone.
-    private func takeBack(_ deleted: Tombstones.DeletedRecord, _ db: Database) throws {
+    func takeBack(_ deleted: Tombstones.DeletedRecord) throws {
         try Tombstones(db: db).forget(deleted.name, in: deleted.zone)
         try Moves(db: db, sealer: nil).releaseOwnDeletes(of: deleted.name, in: scope)
         try KnownVersions(db: db, sealer: nil).insertForLookup(deleted.name, in: deleted.zone, of: deleted.type)
+    }
+
+    /// A lookup has not found a record whose delete was taken back, and no feed has its delete: the service never had it.
+    /// If it was the copy of a moved record, the old record is the record, and its delete is taken back as well.
+    func applyAbsence(of name: String, in zone: ZoneRowID) throws {
+        let known = try KnownVersions(db: db, sealer: nil).fetch(named: name, in: zone)
+        guard let copy = known, !copy.hasRow else { return }
+        for old in try Tombstones(db: db).ofCopies(in: scope)
+        where old.type == copy.type && old.name == name && old.zone != zone {
+            try takeBack(old)
+        }
     }
 }

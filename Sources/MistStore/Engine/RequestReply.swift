@@ -231,6 +231,7 @@ extension RequestReply {
         // it.
         if !zone.isStale { try reportedDeletes.forgetOwn(name, in: zone.id) }
         try tombstones.handPermission(of: name, in: zone.id)
+        try TakenBackDeletes(scope: scope, db: db).applyAbsence(of: name, in: zone.id)
         guard try knownVersions.mayNeverHaveBeenStored(name, in: zone.id) else {
             return try deletes.apply(of: name, in: zone)
         }

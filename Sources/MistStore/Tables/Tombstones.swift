@@ -57,17 +57,14 @@ struct Tombstones: TableOwner {
         let type: TableID
         /// How far below a deleted record.
         let depth: Int64
-        /// Whether the service is known to have had the record.
-        let wasAcknowledged: Bool
 
-        fileprivate static let columns = "name, zone, type, depth, tag IS NOT NULL AS acknowledged"
+        fileprivate static let columns = "name, zone, type, depth"
 
         fileprivate init(_ row: Row) {
             name = row["name"]
             zone = row["zone"]
             type = row["type"]
             depth = row["depth"]
-            wasAcknowledged = row["acknowledged"]
         }
     }
 

@@ -100,6 +100,46 @@ extension MovePromiseTests {
         #expect(try scenario.serviceRecords().count == 3)
     }
 
+    @Test(
+        "11, 6, 40. After an undo, a copy of unknown outcome decides about its old record",
+        arguments: [
+            (ScenarioDevice.Delivery.lostReply, true, ["x", "y"]), (.lostReply, false, ["a b y", "x"]),
+            (.lostRequest, false, ["a b x", "y"]),
+        ]
+    )
+    func undoneDeletesOfCopiesOfUnknownOutcome(
+        delivery: ScenarioDevice.Delivery,
+        isDeletedElsewhere: Bool,
+        zones: [String]
+    ) async throws {
+        let (scenario, phone, laptop) = try guardedDevices()
+        try phone.run(
+            "INSERT INTO Folder (_recordName) VALUES ('x'), ('y')",
+            "INSERT INTO Folder (_recordName, above) VALUES ('a', 'x'), ('b', 'a')"
+        )
+        try scenario.synchronise()
+        try phone.move("a", below: "y")
+        try phone.sync { $0.line.contains("create") ? delivery : .answered }
+        try phone.run("DELETE FROM Folder WHERE _recordName IN ('a', 'b')")
+        #expect(try await phone.local.undoMassDeletion() == 2)
+        scenario.clock.advance(by: 60)
+        try laptop.sync()
+        if isDeletedElsewhere {
+            try laptop.run("DELETE FROM Folder WHERE _recordName = 'a'")
+            try laptop.sync()
+        }
+        for _ in 0..<4 {
+            scenario.clock.advance(by: 60)
+            try scenario.synchronise()
+        }
+        for device in [phone, laptop] {
+            #expect(try device.recordsByZone() == zones)
+            #expect(try device.moves() == 0)
+            #expect(try device.pending() == [])
+        }
+        #expect(try scenario.serviceRecords().count == (isDeletedElsewhere ? 2 : 4))
+    }
+
     @Test("11, 6, 40. A record that is deleted again after an undo is deleted, though its old record was not found yet")
     func deletesAfterAnUndo() async throws {
         let (scenario, phone, laptop) = try guardedDevices()
