@@ -1,5 +1,6 @@
 import CloudKitModel
 public import CloudKitSchema
+import MistKit
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -208,6 +209,14 @@ private struct ByteReader {
         guard let count = count() else { return nil }
         defer { rest = rest.dropFirst(count) }
         return String(validating: rest.prefix(count), as: UTF8.self)
+    }
+}
+
+extension Record {
+    /// The bytes of the edit times; `nil` for a record that a program without a store has created.
+    var editTimesBytes: Data? {
+        guard case .bytes(let data)? = fields[EditTimes.fieldName]?.plain else { return nil }
+        return data
     }
 }
 

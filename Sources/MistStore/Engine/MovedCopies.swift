@@ -113,9 +113,7 @@ extension MovedRecords {
     ///
     /// - Returns: Whether the version is one.
     func leaveOut(_ record: Record, named name: String, _ table: RecordTable, in zone: StoredZone) throws -> Bool {
-        guard scope == .private, try !transaction.isOnly(zone.id),
-            case .bytes(let data)? = record.fields[EditTimes.fieldName]?.plain
-        else { return false }
+        guard scope == .private, try !transaction.isOnly(zone.id), let data = record.editTimesBytes else { return false }
         let rows = try others(named: name, than: zone.id, table)
         guard !rows.isEmpty, let times = EditTimes(data),
             let creation = times.creation ?? record.created?.time?.creation,
@@ -145,9 +143,8 @@ extension MovedRecords {
     /// never moved.
     private func origin(of record: Record) -> (move: EditTime, creation: EditTime, zone: String)? {
         // The bytes end with the former zone; 0 stands for none.
-        guard scope == .private, case .bytes(let data)? = record.fields[EditTimes.fieldName]?.plain,
-            let last = data.last, last != 0, let times = EditTimes(data), let move = times.move,
-            let creation = times.creation, let zone = times.movedFrom
+        guard scope == .private, let data = record.editTimesBytes, let last = data.last, last != 0,
+            let times = EditTimes(data), let move = times.move, let creation = times.creation, let zone = times.movedFrom
         else { return nil }
         return (move, creation, zone)
     }
@@ -161,7 +158,7 @@ extension MovedRecords {
 
     /// Whether a row is a copy of the record of a version.
     func isCopy(_ row: LocalRow, _ table: RecordTable, of record: Record) throws -> Bool {
-        guard case .bytes(let data)? = record.fields[EditTimes.fieldName]?.plain,
+        guard let data = record.editTimesBytes,
             let creation = EditTimes(data)?.creation ?? record.created?.time?.creation,
             let version = try version(of: row, table)
         else { return false }

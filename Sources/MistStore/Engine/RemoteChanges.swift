@@ -85,9 +85,7 @@ struct RemoteChanges: EngineProcedure {
 
     /// Whether this device may have created a record. Without edit times, any device may have.
     private func isCreatedHere(_ record: Record) throws -> Bool {
-        guard case .bytes(let data)? = record.fields[EditTimes.fieldName]?.plain, let times = EditTimes(data) else {
-            return true
-        }
+        guard let times = record.editTimesBytes.flatMap({ EditTimes($0) }) else { return true }
         return try times.creation.map { try fileState.devices.contains($0.device) } ?? false
     }
 
