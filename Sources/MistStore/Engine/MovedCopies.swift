@@ -113,7 +113,8 @@ extension MovedRecords {
     ///
     /// - Returns: Whether the version is one.
     func leaveOut(_ record: Record, named name: String, _ table: RecordTable, in zone: StoredZone) throws -> Bool {
-        guard scope == .private, try !transaction.isOnly(zone.id), let data = record.editTimesBytes else { return false }
+        guard scope == .private, try !transaction.isOnly(zone.id), let data = record.editTimesBytes
+        else { return false }
         let rows = try others(named: name, than: zone.id, table)
         guard !rows.isEmpty, let times = EditTimes(data),
             let creation = times.creation ?? record.created?.time?.creation,
@@ -144,7 +145,8 @@ extension MovedRecords {
     private func origin(of record: Record) -> (move: EditTime, creation: EditTime, zone: String)? {
         // The bytes end with the former zone; 0 stands for none.
         guard scope == .private, let data = record.editTimesBytes, let last = data.last, last != 0,
-            let times = EditTimes(data), let move = times.move, let creation = times.creation, let zone = times.movedFrom
+            let times = EditTimes(data), let move = times.move, let creation = times.creation,
+            let zone = times.movedFrom
         else { return nil }
         return (move, creation, zone)
     }
