@@ -8,6 +8,8 @@ struct ReferenceModel {
     struct Edit {
         let time: Int64
         let device: Int64
+        /// The device whose file has the edit. A file that was copied is another device for the service from then on.
+        let owner: String
         let value: FieldValue?
     }
 
@@ -42,6 +44,7 @@ struct ReferenceModel {
     /// Adds an edit, with its true time, or with the time that the store has given it.
     mutating func note(
         _ table: RecordTable,
+        by owner: String,
         named name: String,
         in zone: ZoneRowID,
         isShared: Bool,
@@ -68,7 +71,7 @@ struct ReferenceModel {
                 targets[name, default: []].insert(target.recordName)
             }
             edits[name, default: [:]][field.name, default: []].append(
-                Edit(time: trueTime ?? time, device: device, value: value)
+                Edit(time: trueTime ?? time, device: device, owner: owner, value: value)
             )
         }
     }
@@ -173,7 +176,7 @@ struct ReferenceModel {
                         """
                 case .greatest, .smallest:
                     // A device may have made several edits before it sent the first one. Then only the last one counts.
-                    let last = Dictionary(edits.map { ($0.device, $0.value?.int64Value) }, uniquingKeysWith: { $1 })
+                    let last = Dictionary(edits.map { ($0.owner, $0.value?.int64Value) }, uniquingKeysWith: { $1 })
                         .values.compactMap(\.self)
                     let expected = field.merge == .greatest ? last.max() : last.min()
                     guard let expected else { continue }

@@ -59,7 +59,16 @@ extension SimulatedWorld {
                 let pairs = try table.columnPairs(of: fields, named: name, in: zoneID)
                 try table.insert(pairs, named: name, in: zone, at: now.rawValue, db)
                 lines.append("\(device.name) adds \(table.recordType) \(name) \(fields.summary)")
-                try model.note(table, named: name, in: zone, isShared: isShared, fields, at: trueTime, db)
+                try model.note(
+                    table,
+                    by: device.name,
+                    named: name,
+                    in: zone,
+                    isShared: isShared,
+                    fields,
+                    at: trueTime,
+                    db
+                )
             } else if kind < 0.85 {
                 let chosenRow = rows[Int.random(in: 0..<rows.count, using: &generator)]
                 if generator.chance(faults.staleForm) {
@@ -102,7 +111,16 @@ extension SimulatedWorld {
                 lines.append("\(device.name) changes \(table.recordType) \(row.name)\(place) \(fields.summary)")
                 // What the form only shows is no edit.
                 let edited = fields.filter { typed.keys.contains($0.key) }
-                try model.note(table, named: row.name, in: row.zone, isShared: false, edited, at: trueTime, db)
+                try model.note(
+                    table,
+                    by: device.name,
+                    named: row.name,
+                    in: row.zone,
+                    isShared: false,
+                    edited,
+                    at: trueTime,
+                    db
+                )
             } else {
                 for table in file.orderedTables {
                     device.unsent.formUnion(

@@ -191,8 +191,16 @@ extension SimulatedWorld {
                 }
                 line += " from zone \(names[0].suffix(4)) to \(names[1].suffix(4))"
                 let value = target.map { FieldValue.reference(Reference(recordName: $0.name)) } ?? .null
-                let fields = [parent.name: value]
-                try model.note(table, named: row.name, in: zone, isShared: false, fields, at: trueTime, db)
+                try model.note(
+                    table,
+                    by: device.name,
+                    named: row.name,
+                    in: zone,
+                    isShared: false,
+                    [parent.name: value],
+                    at: trueTime,
+                    db
+                )
             } catch let error as StoreError where [.link, .move, .nameTaken, .file].contains(error.code) {
                 line += ", which is refused: \(error.code)"
             }
