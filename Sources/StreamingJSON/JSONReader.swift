@@ -124,6 +124,9 @@ public struct JSONReader: ~Copyable {
     /// Strings that are likely to occur again; created at the first use.
     var repeatedStrings: RepeatedStrings?
 
+    /// The compositions under way whose members can lead back to them, with the offsets where they begin.
+    package var recursiveCompositions: [(type: ObjectIdentifier, offset: Int)] = []
+
     /// The first error of functions that keep their errors until the end of the object.
     package var failure: JSONError?
     /// Whether ``keys(of:)`` created the reader. A type that reads an object then puts its table into ``keysOfType``.

@@ -1,5 +1,6 @@
 import OpenAPISwiftBehaviourSupport
 import OpenAPISwiftRuntime
+import StreamingJSON
 import Testing
 
 #if canImport(FoundationEssentials)
@@ -437,6 +438,26 @@ struct CompositionSchemaTests {
             try await written(specimen { $0.extended = extended })
                 == #"{"extended":{"extra":"E","name":"new","note":"N","other":"O"}}"#
         )
+    }
+
+    // MARK: Compositions of themselves
+
+    @Test(arguments: ["Car", "boat"])
+    func compositionsInsideOfThemselvesAreRefused(kind: String) throws {
+        let json = Array(#" {"doors":4,"kind":"\#(kind)"}"#.utf8)
+        #expect(throws: JSONError.self) { try JSONReader.read(Schemas.Vehicle.self, from: json) }
+        #expect(throws: JSONError.self) { try JSONReader.read(Schemas.Ship.self, from: json) }
+        #expect(throws: JSONError.self) { try JSONReader.read(Schemas.Boat.self, from: json) }
+    }
+
+    @Test func otherMembersOfCompositionsOfThemselvesAreRead() throws {
+        let bicycle = Schemas.Bicycle(kind: "Bicycle")
+        let json = Array(#"{"doors":4,"kind":"Bicycle"}"#.utf8)
+        #expect(try JSONReader.read(Schemas.Vehicle.self, from: json) == .Bicycle(bicycle))
+        let car = Schemas.Car(value1: .Bicycle(bicycle), value2: .init(doors: 4))
+        #expect(try JSONReader.read(Schemas.Car.self, from: json) == car)
+        let rafts = Array(#"[{"kind":"raft"}, {"kind":"raft"}]"#.utf8)
+        #expect(try JSONReader.read([Schemas.Ship].self, from: rafts).count == 2)
     }
 
     // MARK: Properties beside compositions

@@ -47,6 +47,14 @@ enum Snippets {
     /// Notes where the value begins.
     static let start = Statement.line("let start: StreamingJSON.JSONReader.Position = reader.position")
 
+    /// Refuses to read a composition inside of itself before a byte is read.
+    static func guardingRecursion(in name: String) -> [Statement] {
+        [
+            .line("try reader.beginRecursiveComposition(Self.self, in: \(stringLiteral(name)))"),
+            .line("defer { reader.endRecursiveComposition() }"),
+        ]
+    }
+
     /// `init(json:)`.
     static func readingInitializer(body: [Statement]) -> Declaration {
         .function(

@@ -125,6 +125,22 @@ extension JSONReader {
         try skipValue()
     }
 
+    /// Begins to read a composition whose members can lead back to it. Reading it again before a byte is read would never
+    /// end, and is refused.
+    @_spi(Generated) public mutating func beginRecursiveComposition<T>(
+        _ type: T.Type,
+        in name: StaticString
+    ) throws(JSONError) {
+        let composition = (type: ObjectIdentifier(type), offset: position.offset)
+        guard !recursiveCompositions.contains(where: { $0 == composition }) else {
+            throw error(.invalidValue, "\(name) contains itself here, so that reading it would never end.")
+        }
+        recursiveCompositions.append(composition)
+    }
+
+    /// Ends what ``beginRecursiveComposition(_:in:)`` has begun.
+    @_spi(Generated) public mutating func endRecursiveComposition() { recursiveCompositions.removeLast() }
+
     /// Reads the discriminator of an object, which says the object's type, and returns to the object's beginning.
     @_spi(Generated) public mutating func peekDiscriminator(
         _ name: StaticString,

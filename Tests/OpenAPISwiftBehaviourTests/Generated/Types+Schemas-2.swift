@@ -5,85 +5,6 @@
 import StreamingJSON
 
 extension Components.Schemas {
-    struct Hen: StreamingJSON.JSONCodable, Swift.Sendable {
-        private var __egg: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Egg>?
-        var egg: Components.Schemas.Egg? {
-            get {
-                self.__egg?.value
-            }
-            set {
-                self.__egg = newValue.map { .init($0) }
-            }
-        }
-        /// Creates a `Hen`.
-        init(egg: Components.Schemas.Egg? = nil) {
-            self.__egg = egg.map { .init($0) }
-        }
-        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = .init("egg")
-        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-            var v0: Components.Schemas.Egg? = nil
-            reader.beginMembers()
-            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
-                switch key {
-                case 0:
-                    reader.readMember(optional: &v0)
-                default:
-                    reader.skipMember()
-                }
-            }
-            try reader.endMembers()
-            self.__egg = v0.map { .init($0) }
-        }
-        func write(json writer: inout StreamingJSON.JSONWriter) {
-            writer.beginObject()
-            writer.member("egg", value: self.__egg?.value)
-            writer.endObject()
-        }
-    }
-    struct Egg: StreamingJSON.JSONCodable, Swift.Sendable {
-        private var __hen: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Hen>?
-        var hen: Components.Schemas.Hen? {
-            get {
-                self.__hen?.value
-            }
-            set {
-                self.__hen = newValue.map { .init($0) }
-            }
-        }
-        var weight: Swift.Int?
-        /// Creates a `Egg`.
-        init(hen: Components.Schemas.Hen? = nil, weight: Swift.Int? = nil) {
-            self.__hen = hen.map { .init($0) }
-            self.weight = weight
-        }
-        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
-        private static let __keys: StreamingJSON.JSONKeys = .init("hen", "weight")
-        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
-            var v0: Components.Schemas.Hen? = nil
-            var v1: Swift.Int? = nil
-            reader.beginMembers()
-            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
-                switch key {
-                case 0:
-                    reader.readMember(optional: &v0)
-                case 1:
-                    reader.readInt(optional: &v1)
-                default:
-                    reader.skipMember()
-                }
-            }
-            try reader.endMembers()
-            self.__hen = v0.map { .init($0) }
-            self.weight = v1
-        }
-        func write(json writer: inout StreamingJSON.JSONWriter) {
-            writer.beginObject()
-            writer.member("hen", value: self.__hen?.value)
-            writer.member("weight", int: self.weight)
-            writer.endObject()
-        }
-    }
     struct Doll: StreamingJSON.JSONCodable, Swift.Sendable {
         struct Value1Payload: StreamingJSON.JSONCodable, Swift.Sendable {
             private var __inner: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Doll>?
@@ -985,6 +906,171 @@ extension Components.Schemas {
             writer.member("to", string: self.to)
             writer.endObject()
             writer.endOpenObject()
+        }
+    }
+    indirect enum Vehicle: StreamingJSON.JSONCodable, Swift.Sendable {
+        case Car(Components.Schemas.Car)
+        case Bicycle(Components.Schemas.Bicycle)
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            let tag: Swift.String = try reader.peekDiscriminator("kind", in: "Vehicle")
+            switch tag {
+            case "Car", "#/components/schemas/Car":
+                self = .Car(try reader.read() as Components.Schemas.Car)
+            case "Bicycle", "#/components/schemas/Bicycle":
+                self = .Bicycle(try reader.read() as Components.Schemas.Bicycle)
+            default:
+                throw reader.unknownDiscriminator(tag, in: "Vehicle")
+            }
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            switch self {
+            case .Car(let value):
+                if writer.collects([0, value]) { return }
+                writer.write(value)
+            case .Bicycle(let value):
+                if writer.collects([1, value]) { return }
+                writer.write(value)
+            }
+        }
+    }
+    struct Car: StreamingJSON.JSONCodable, Swift.Sendable {
+        struct Value2Payload: StreamingJSON.JSONCodable, Swift.Sendable {
+            var doors: Swift.Int?
+            /// Creates a `Value2Payload`.
+            init(doors: Swift.Int? = nil) {
+                self.doors = doors
+            }
+            typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+            private static let __keys: StreamingJSON.JSONKeys = .init("doors")
+            init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+                var v0: Swift.Int? = nil
+                reader.beginMembers()
+                while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                    switch key {
+                    case 0:
+                        reader.readInt(optional: &v0)
+                    default:
+                        reader.skipMember()
+                    }
+                }
+                try reader.endMembers()
+                self.doors = v0
+            }
+            func write(json writer: inout StreamingJSON.JSONWriter) {
+                writer.beginObject()
+                writer.member("doors", int: self.doors)
+                writer.endObject()
+            }
+        }
+        private var __value1: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Vehicle>
+        var value1: Components.Schemas.Vehicle {
+            get {
+                self.__value1.value
+            }
+            set {
+                self.__value1 = .init(newValue)
+            }
+        }
+        var value2: Components.Schemas.Car.Value2Payload
+        /// Creates a `Car`.
+        init(value1: Components.Schemas.Vehicle, value2: Components.Schemas.Car.Value2Payload) {
+            self.__value1 = .init(value1)
+            self.value2 = value2
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            try reader.beginRecursiveComposition(Self.self, in: "Car")
+            defer { reader.endRecursiveComposition() }
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            self.__value1 = .init(try reader.read() as Components.Schemas.Vehicle)
+            reader.rewind(to: start)
+            self.value2 = try reader.read() as Components.Schemas.Car.Value2Payload
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            if writer.collects([self.__value1.value, self.value2]) { return }
+            writer.writeMerged([self.value1, self.value2])
+        }
+    }
+    struct Bicycle: StreamingJSON.JSONCodable, Swift.Sendable {
+        var kind: Swift.String
+        /// Creates a `Bicycle`.
+        init(kind: Swift.String) {
+            self.kind = kind
+        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("kind")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Swift.String? = nil
+            let start: StreamingJSON.JSONReader.Position = reader.position
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readString(required: &v0)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            guard let v0 else {
+                throw reader.missingMember(of: ["kind"], since: start, in: "Bicycle")
+            }
+            self.kind = v0
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("kind", string: self.kind)
+            writer.endObject()
+        }
+    }
+    struct Boat: StreamingJSON.JSONCodable, Swift.Sendable {
+        private var __value1: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Ship>
+        var value1: Components.Schemas.Ship {
+            get {
+                self.__value1.value
+            }
+            set {
+                self.__value1 = .init(newValue)
+            }
+        }
+        /// Creates a `Boat`.
+        init(value1: Components.Schemas.Ship) {
+            self.__value1 = .init(value1)
+        }
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            self.__value1 = .init(try reader.read() as Components.Schemas.Ship)
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            if writer.collects([self.__value1.value]) { return }
+            writer.write(self.value1)
+        }
+    }
+    indirect enum Ship: StreamingJSON.JSONCodable, Swift.Sendable {
+        case boat(Components.Schemas.Boat)
+        case raft(Components.Schemas.Bicycle)
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            try reader.beginRecursiveComposition(Self.self, in: "Ship")
+            defer { reader.endRecursiveComposition() }
+            let tag: Swift.String = try reader.peekDiscriminator("kind", in: "Ship")
+            switch tag {
+            case "boat":
+                self = .boat(try reader.read() as Components.Schemas.Boat)
+            case "raft":
+                self = .raft(try reader.read() as Components.Schemas.Bicycle)
+            default:
+                throw reader.unknownDiscriminator(tag, in: "Ship")
+            }
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            switch self {
+            case .boat(let value):
+                if writer.collects([0, value]) { return }
+                writer.write(value)
+            case .raft(let value):
+                if writer.collects([1, value]) { return }
+                writer.write(value)
+            }
         }
     }
     enum MaybeNumber: StreamingJSON.JSONCodable, Swift.Sendable {
@@ -1997,21 +2083,6 @@ extension Components.Schemas {
     }
 }
 
-extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Hen {
-    static var egg: Self {
-        Self("egg")
-    }
-}
-
-extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Egg {
-    static var hen: Self {
-        Self("hen")
-    }
-    static var weight: Self {
-        Self("weight")
-    }
-}
-
 extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Doll.Value1Payload {
     static var inner: Self {
         Self("inner")
@@ -2138,6 +2209,30 @@ extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Lett
     }
     static var name: Self {
         Self("name")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Vehicle {
+    static var kind: Self {
+        Self("kind")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Car.Value2Payload {
+    static var doors: Self {
+        Self("doors")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Bicycle {
+    static var kind: Self {
+        Self("kind")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Ship {
+    static var kind: Self {
+        Self("kind")
     }
 }
 

@@ -2041,6 +2041,85 @@ extension Components.Schemas {
             writer.endObject()
         }
     }
+    struct Hen: StreamingJSON.JSONCodable, Swift.Sendable {
+        private var __egg: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Egg>?
+        var egg: Components.Schemas.Egg? {
+            get {
+                self.__egg?.value
+            }
+            set {
+                self.__egg = newValue.map { .init($0) }
+            }
+        }
+        /// Creates a `Hen`.
+        init(egg: Components.Schemas.Egg? = nil) {
+            self.__egg = egg.map { .init($0) }
+        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("egg")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Components.Schemas.Egg? = nil
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readMember(optional: &v0)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            self.__egg = v0.map { .init($0) }
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("egg", value: self.__egg?.value)
+            writer.endObject()
+        }
+    }
+    struct Egg: StreamingJSON.JSONCodable, Swift.Sendable {
+        private var __hen: OpenAPISwiftRuntime.IndirectValue<Components.Schemas.Hen>?
+        var hen: Components.Schemas.Hen? {
+            get {
+                self.__hen?.value
+            }
+            set {
+                self.__hen = newValue.map { .init($0) }
+            }
+        }
+        var weight: Swift.Int?
+        /// Creates a `Egg`.
+        init(hen: Components.Schemas.Hen? = nil, weight: Swift.Int? = nil) {
+            self.__hen = hen.map { .init($0) }
+            self.weight = weight
+        }
+        typealias CodingKeys = OpenAPISwiftRuntime.PropertyKey<Self>
+        private static let __keys: StreamingJSON.JSONKeys = .init("hen", "weight")
+        init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            var v0: Components.Schemas.Hen? = nil
+            var v1: Swift.Int? = nil
+            reader.beginMembers()
+            while let key: Swift.Int = reader.nextMember(in: Self.__keys) {
+                switch key {
+                case 0:
+                    reader.readMember(optional: &v0)
+                case 1:
+                    reader.readInt(optional: &v1)
+                default:
+                    reader.skipMember()
+                }
+            }
+            try reader.endMembers()
+            self.__hen = v0.map { .init($0) }
+            self.weight = v1
+        }
+        func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.beginObject()
+            writer.member("hen", value: self.__hen?.value)
+            writer.member("weight", int: self.weight)
+            writer.endObject()
+        }
+    }
 }
 
 extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Point {
@@ -2448,5 +2527,20 @@ extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Fami
     }
     static var byName: Self {
         Self("byName")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Hen {
+    static var egg: Self {
+        Self("egg")
+    }
+}
+
+extension OpenAPISwiftRuntime.PropertyKey where Owner == Components.Schemas.Egg {
+    static var hen: Self {
+        Self("hen")
+    }
+    static var weight: Self {
+        Self("weight")
     }
 }

@@ -6,8 +6,9 @@ struct CompositionPart {
     /// Whether it keeps all members of the object, including those of the other parts.
     var isFreeForm: Bool
     var isBoxed: Bool
-    /// Whether reading tries it; trying a composition inside itself would never end.
-    var isTried: Bool
+    /// Whether reading it can lead back to this composition before a byte is read. As a member of `anyOf` it is not
+    /// tried.
+    var leadsBack: Bool
 }
 
 /// The struct of `allOf` or `anyOf`: a value for each member, all of which read the same JSON, after the properties beside
@@ -63,7 +64,8 @@ struct CompositionDeclaration {
     }
 
     private func readingAll(_ fields: [StoredProperty]) -> [Statement] {
-        var read: [Statement] = fields.count < 2 && own == nil ? [] : readingOwn
+        var read: [Statement] = parts.contains(where: \.leadsBack) ? Snippets.guardingRecursion(in: name) : []
+        if fields.count > 1 || own != nil { read += readingOwn }
         for (index, field) in fields.enumerated() {
             if index > 0 { read.append(.line("reader.rewind(to: start)")) }
             let value = Snippets.read(field.type)
@@ -78,7 +80,7 @@ struct CompositionDeclaration {
         var read: [Statement] = readingOwn + [.line("var isMatched: Swift.Bool = false")]
         for (index, field) in fields.enumerated() {
             let type = field.type.unwrapped
-            guard parts[index].isTried else {
+            guard !parts[index].leadsBack else {
                 read.append(.line("let \(variable)\(index): \(type.text)? = nil"))
                 continue
             }

@@ -4,8 +4,9 @@ struct OneOfAlternative {
     var type: SwiftType
     /// The values of the discriminator that choose it.
     var tags: [String]
-    /// Whether reading tries it; trying a composition inside itself would never end.
-    var isTried = true
+    /// Whether reading it can lead back to this composition before a byte is read. Without a discriminator it is not
+    /// tried.
+    var leadsBack = false
 }
 
 /// The enum of `oneOf`: a case for each member. It is read by a discriminator, or else as the first member that
@@ -36,6 +37,7 @@ struct OneOfDeclaration {
         if let discriminator {
             let property = stringLiteral(discriminator.key)
             members.append(.codingKeys([discriminator]))
+            if alternatives.contains(where: \.leadsBack) { read += Snippets.guardingRecursion(in: name) }
             read.append(
                 .line("let tag: Swift.String = try reader.peekDiscriminator(\(property), in: \(stringLiteral(name)))")
             )
@@ -51,7 +53,7 @@ struct OneOfDeclaration {
             )
             read.append(.block("switch tag", cases))
         } else {
-            for alternative in alternatives where alternative.isTried {
+            for alternative in alternatives where !alternative.leadsBack {
                 let value = Snippets.call("reader.attempt", reading: alternative.type, isOptional: true)
                 read.append(
                     .block(

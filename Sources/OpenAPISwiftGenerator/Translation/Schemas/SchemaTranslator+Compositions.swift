@@ -10,6 +10,7 @@ extension SchemaTranslator {
         var inner = DeclarationScope(path: parent.path(of: name), owner: parent.owner)
         if !schema.properties.isEmpty { inner.names = NameScope(taken: ["CodingKeys"]) }
         let parts = parts(of: members, beside: schema, in: &inner)
+        if form == .allOf, parts.contains(where: \.leadsBack) { warnOfRecursion(in: schema, named: name, in: parent) }
         let own = properties(of: schema, named: name, beside: parts, in: &inner)
         if parts.isEmpty, var object = own {
             object.documentation = schema.documentation
@@ -28,6 +29,16 @@ extension SchemaTranslator {
                 nested: inner.declarations,
                 parts: parts
             ).declaration
+        )
+    }
+
+    /// Warns of a composition whose members lead back to it, so that no value of it ends.
+    func warnOfRecursion(in schema: Schema, named name: String, in parent: DeclarationScope) {
+        diagnostics.warn(
+            "\(name) contains itself, through its members. JSON that leads back to it is refused when it is read.",
+            at: schema.position,
+            remedy: "give what the members share a schema of its own, and refer to that one",
+            foundIn: parent.path(of: name)
         )
     }
 
@@ -71,7 +82,7 @@ extension SchemaTranslator {
                     isObjectLike: schemas.isObjectLike(member),
                     isFreeForm: schemas.isFreeForm(member),
                     isBoxed: isBoxed(member, owner: parent.owner),
-                    isTried: !leadsBack(member, owner: parent.owner)
+                    leadsBack: leadsBack(member, owner: parent.owner)
                 )
             )
         }

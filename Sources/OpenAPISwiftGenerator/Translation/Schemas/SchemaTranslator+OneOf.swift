@@ -10,6 +10,7 @@ extension SchemaTranslator {
         var alternatives: [OneOfAlternative] = []
         if let discriminator = schema.discriminator {
             alternatives = discriminatedAlternatives(members, by: discriminator, in: inner)
+            if alternatives.contains(where: \.leadsBack) { warnOfRecursion(in: schema, named: name, in: parent) }
             inner.names = NameScope(taken: ["CodingKeys"])
         } else {
             alternatives = plainAlternatives(members, of: schema, in: &inner)
@@ -53,7 +54,7 @@ extension SchemaTranslator {
                         name: scope.claim(entry.swiftName),
                         type: schemas.isNullable(member) ? type.asOptional : type,
                         tags: [],
-                        isTried: !schemas.leadsBack(from: parent.owner, to: entry)
+                        leadsBack: schemas.leadsBack(from: parent.owner, to: entry)
                     )
                 )
             } else {
@@ -110,7 +111,8 @@ extension SchemaTranslator {
                 OneOfAlternative(
                     name: scope.claim(names.memberName(item.value)),
                     type: .named(entry.typePath),
-                    tags: [item.value]
+                    tags: [item.value],
+                    leadsBack: schemas.leadsBack(from: parent.owner, to: entry)
                 )
             )
         }
@@ -132,7 +134,8 @@ extension SchemaTranslator {
                 OneOfAlternative(
                     name: scope.claim(names.memberName(entry.key)),
                     type: .named(entry.typePath),
-                    tags: tags
+                    tags: tags,
+                    leadsBack: schemas.leadsBack(from: parent.owner, to: entry)
                 )
             )
         }
