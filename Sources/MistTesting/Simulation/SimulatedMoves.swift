@@ -190,6 +190,8 @@ extension SimulatedWorld {
                     try String.fetchOne(db, sql: "SELECT name FROM mist_zone WHERE id = ?", arguments: [zone]) ?? ""
                 }
                 line += " from zone \(names[0].suffix(4)) to \(names[1].suffix(4))"
+                // A record that has this parent already was not edited.
+                guard row.fields[parent.name]?.referenceValue?.recordName != target?.name else { return }
                 let value = target.map { FieldValue.reference(Reference(recordName: $0.name)) } ?? .null
                 try model.note(
                     table,
