@@ -109,8 +109,8 @@ extension MovedRecords {
             }
             if let seen = known.modified, let modified = record.modified?.time, modified < seen { return true }
         }
-        if let known, try isUnsent(row) {
-            // The copy is not sent yet: this is a change of the record as any other.
+        if let known, try isUnsent(row), try former(of: row, table)?.id == known.id {
+            // The edits of the row are made on this version: it is a change of the record as any other.
             let merge = VersionMerge(
                 transaction: transaction,
                 record: try files.adopted(record, table),
@@ -125,7 +125,8 @@ extension MovedRecords {
         } else {
             let version = IncomingVersion(try files.adopted(record, table), of: table, in: zone)
             let base = known?.times ?? entry.times ?? EditTimes()
-            try absorb(version.remote, into: row, table, .allButOwnCounts, since: base)
+            let own = try self.version(of: row, table)
+            try absorb(version.remote, into: row, table, .allButOwnCounts, since: base, over: own)
             if known != nil {
                 try knownVersions.store(
                     record,

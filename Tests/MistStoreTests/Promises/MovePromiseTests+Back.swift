@@ -143,6 +143,42 @@ extension MovePromiseTests {
     }
 
     @Test(
+        "11, 9. A count that is in the copy and in the old record counts once for a device that moves the record on",
+        arguments: [false, true]
+    )
+    func countsOfTwoFormerZonesCountOnce(isCopyReadFirst: Bool) throws {
+        let (scenario, phone, laptop) = try devices(and: "z")
+        let target = isCopyReadFirst ? "x" : "y"
+        if isCopyReadFirst {
+            try phone.move("a", below: "y")
+            for _ in 0..<2 { try scenario.synchronise() }
+        }
+        try phone.move("a", below: target)
+        try phone.sync { request in
+            if request.line.contains("create") {
+                try laptop.run("UPDATE Folder SET opened = opened + 3 WHERE _recordName = 'a'")
+                try laptop.sync()
+            }
+            return request.line.contains("delete") ? .crashBefore : .answered
+        }
+        scenario.clock.advance(by: 60)
+        try phone.run("UPDATE Folder SET opened = opened + 5 WHERE _recordName = 'a'")
+        try phone.move("a", below: "z")
+        // The laptop counts on in the copy.
+        try laptop.run("UPDATE Folder SET opened = opened + 1 WHERE _recordName = 'a'")
+        try laptop.sync()
+        for _ in 0..<3 {
+            scenario.clock.advance(by: 60)
+            try scenario.synchronise()
+        }
+        for device in [phone, laptop] {
+            #expect(try device.recordsByZone() == ["a b z", "x", "y"])
+            #expect(try device.value("SELECT opened FROM Folder WHERE _recordName = 'a'") == 9)
+            #expect(try device.moves() == 0)
+        }
+    }
+
+    @Test(
         "11, F3. Two devices move a record out of a zone that is deleted before a copy is sent",
         arguments: [true, false]
     )
