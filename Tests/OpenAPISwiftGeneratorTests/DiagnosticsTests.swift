@@ -222,6 +222,36 @@ struct DiagnosticsTests {
         #expect(generation.files["Types+Operations.swift"]?.contains("Body") == false)
     }
 
+    @Test func serversOfOperationsAndReservedCharactersAreSaidOnce() {
+        let generation = Generation(
+            document: head(
+                """
+                servers: [{url: 'https://a.example'}]
+                paths:
+                  /a:
+                    servers: [{url: 'https://b.example'}]
+                    get:
+                      operationId: a
+                      servers: [{url: 'https://a.example'}]
+                      parameters:
+                        - {name: q, in: query, allowReserved: true, schema: {type: string}}
+                        - {name: r, in: query, allowReserved: true, schema: {type: string}}
+                      responses: {'200': \(ok)}
+                    put: {operationId: b, servers: [{url: 'https://c.example'}], responses: {'200': \(ok)}}
+                """
+            )
+        )
+        #expect(generation.errors == [])
+        #expect(
+            generation.warnings == [
+                "openapi.yaml:12:37: warning: Servers of paths and operations have no effect: 2 left out. "
+                    + "(make a client with the address of such a server, and call these operations with it)",
+                "openapi.yaml:11:11: warning: 'allowReserved' has no effect: the reserved characters of 2 parameters are "
+                    + "percent-encoded.",
+            ]
+        )
+    }
+
     @Test func partsOfALaterVersionAreSaidAndSkipped() {
         let generation = Generation(
             document: head(

@@ -8,6 +8,10 @@ struct DocumentReader {
     private var version: OpenAPIDocument.Version = .v31
     private var callbacks = Sightings()
     private var links = Sightings()
+    /// Servers of paths and operations that are none of the document's.
+    private var ownServers = Sightings()
+    private var reservedTexts = Sightings()
+    private var serverAddresses: Set<String> = []
 
     /// The number of uses of a construct that is not generated, and the position of the first.
     private struct Sightings {
@@ -15,7 +19,7 @@ struct DocumentReader {
         var first: SourcePosition?
 
         mutating func add(_ node: DocumentNode?) {
-            guard let node, node.members?.isEmpty == false else { return }
+            guard let node, node.members?.isEmpty == false || node.elements?.isEmpty == false else { return }
             count += 1
             if first == nil { first = node.position }
         }
@@ -51,6 +55,7 @@ struct DocumentReader {
             let node = recovering { (reader) throws(Diagnostic) in try reader.object(node, "components") }
             if let node { components = readComponents(node) }
         }
+        serverAddresses = Set((root["servers"]?.elements ?? []).compactMap { $0["url"]?.scalarText })
         var paths: [Path] = []
         if let node = root["paths"], !node.isNull {
             let pathItems = PathItems(root["components"]?["pathItems"])
@@ -106,6 +111,19 @@ struct DocumentReader {
                 remedy: "describe them as paths of a document of their own and generate a server from it"
             )
         }
+        if ownServers.count > 0 {
+            diagnostics.warn(
+                "Servers of paths and operations have no effect: \(ownServers.count) left out.",
+                at: ownServers.first,
+                remedy: "make a client with the address of such a server, and call these operations with it"
+            )
+        }
+        if reservedTexts.count > 0 {
+            diagnostics.warn(
+                "'allowReserved' has no effect: the reserved characters of \(reservedTexts.count == 1 ? "one parameter are" : "\(reservedTexts.count) parameters are") percent-encoded.",
+                at: reservedTexts.first
+            )
+        }
         if links.count > 0 {
             diagnostics.note(
                 "Links are not generated: \(links.count == 1 ? "one response has" : "\(links.count) responses have") some.",
@@ -119,6 +137,12 @@ struct DocumentReader {
                 remedy: "add credentials to requests, or check them, in a middleware"
             )
         }
+    }
+
+    /// Notes the servers of a path or an operation, unless they are those of the document.
+    private mutating func noteServers(_ node: DocumentNode?) {
+        let addresses = (node?.elements ?? []).compactMap { $0["url"]?.scalarText }
+        if !serverAddresses.isSuperset(of: addresses) { ownServers.add(node) }
     }
 
     private func readVersion(of root: DocumentNode) throws(Diagnostic) -> OpenAPIDocument.Version {
@@ -324,6 +348,7 @@ struct DocumentReader {
                 remedy: "write a placeholder as '{name}'"
             )
         }
+        noteServers(node["servers"])
         return Path(
             template: template,
             position: member.value.position,
@@ -409,6 +434,7 @@ struct DocumentReader {
     ) throws(Diagnostic) -> Operation {
         let node = try object(node, "\(method.lowercased()) \(path)")
         callbacks.add(node["callbacks"])
+        noteServers(node["servers"])
         var responses: [(status: ResponseStatus, response: Referenced<Response>)] = []
         for member in try members(
             node["responses"] ?? DocumentNode(content: .object([]), position: node.position),
@@ -487,6 +513,7 @@ struct DocumentReader {
                 remedy: "write 'openapi: 3.2.0'"
             )
         }
+        if location == .query, node["allowReserved"]?.bool == true { reservedTexts.add(node) }
         return .inline(
             Parameter(
                 name: name,
