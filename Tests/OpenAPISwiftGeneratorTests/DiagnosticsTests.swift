@@ -244,7 +244,7 @@ struct DiagnosticsTests {
         #expect(generation.errors == [])
         #expect(
             generation.warnings == [
-                "openapi.yaml:12:37: warning: Servers of paths and operations have no effect: 2 left out. "
+                "openapi.yaml:6:14: warning: Servers of paths and operations have no effect: 2 left out. "
                     + "(make a client with the address of such a server, and call these operations with it)",
                 "openapi.yaml:11:11: warning: 'allowReserved' has no effect: the reserved characters of 2 parameters are "
                     + "percent-encoded.",
