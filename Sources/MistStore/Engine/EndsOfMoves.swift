@@ -59,9 +59,11 @@ extension MovedRecords {
     func endOrphans() throws { try OrphanedMoves(file: file, scope: scope, db: db).endAll() }
 
     /// Lets the old records of a row be deleted that is removed because the service has no copy any more: they are what
-    /// a move has left of a deleted record. Where the service never had the copy, they are the record.
-    func endMoves(ofCopy row: LocalRow, _ table: RecordTable) throws {
-        guard scope == .private, try transaction.hasMoves, try knownVersions.isAcknowledged(row.name, in: row.zone)
+    /// a move has left of a deleted record. Where the service never had the copy, they are the record. It had a copy whose
+    /// delete it reports, also one of unknown outcome.
+    func endMoves(ofCopy row: LocalRow, _ table: RecordTable, _ reason: LossReason) throws {
+        guard scope == .private, try transaction.hasMoves,
+            try reason == .deleted || knownVersions.isAcknowledged(row.name, in: row.zone)
         else { return }
         for entry in try moves.entries(of: row.id, table.id) {
             try delete(entry)

@@ -78,7 +78,7 @@ struct RemoteDeletes: EngineProcedure {
 
     private func remove(_ row: LocalRow, _ table: RecordTable, _ reason: LossReason, in zone: StoredZone) throws {
         try saveValues(of: row, table, reason, in: zone)
-        try movedRecords.endMoves(ofCopy: row, table)
+        try movedRecords.endMoves(ofCopy: row, table, reason)
         try forgetEdits(of: row.id, table)
         try table.delete(row.id, db)
     }

@@ -140,6 +140,34 @@ extension MovePromiseTests {
         #expect(try scenario.serviceRecords().count == (isDeletedElsewhere ? 2 : 4))
     }
 
+    @Test("11, 6, 40. An undo does not bring an old record back whose copy another device has found and deleted")
+    func undoesAfterReportedDeletesOfCopies() async throws {
+        let (scenario, phone, laptop) = try guardedDevices()
+        try phone.run(
+            "INSERT INTO Folder (_recordName) VALUES ('x'), ('y')",
+            "INSERT INTO Folder (_recordName, above) VALUES ('a', 'x'), ('b', 'a'), ('c', 'a')"
+        )
+        try scenario.synchronise()
+        try phone.move("a", below: "y")
+        try phone.sync { $0.line.contains("create") ? .lostReply : .answered }
+        try laptop.sync()
+        try laptop.run("DELETE FROM Folder WHERE _recordName = 'a'")
+        try laptop.sync()
+        scenario.clock.advance(by: 60)
+        try phone.sync()
+        _ = try await phone.local.undoMassDeletion()
+        for _ in 0..<4 {
+            scenario.clock.advance(by: 60)
+            try scenario.synchronise()
+        }
+        for device in [phone, laptop] {
+            #expect(try device.recordsByZone() == ["x", "y"])
+            #expect(try device.moves() == 0)
+            #expect(try device.pending() == [])
+        }
+        #expect(try scenario.serviceRecords().count == 2)
+    }
+
     @Test("11, 6, 40. A record that is deleted again after an undo is deleted, though its old record was not found yet")
     func deletesAfterAnUndo() async throws {
         let (scenario, phone, laptop) = try guardedDevices()
