@@ -18,7 +18,7 @@ public enum QueryBuilder<Model> {
 
     /// The parts of a loop.
     public static func buildArray(_ parts: [Parts]) -> Parts {
-        // Key paths of a generic type would be made anew in each call: 30 µs for a query.
+        // Key paths of a generic type would be made again in each call: 30 µs for a query.
         Parts(filters: parts.flatMap { $0.filters }, sorts: parts.flatMap { $0.sorts })
     }
 

@@ -8,7 +8,7 @@ struct DocumentReader {
     private var version: OpenAPIDocument.Version = .v31
     private var callbacks = Sightings()
     private var links = Sightings()
-    /// Servers of paths and operations that are none of the document's.
+    /// Servers of paths and operations, other than the document's.
     private var ownServers = Sightings()
     private var reservedTexts = Sightings()
     private var serverAddresses: Set<String> = []
