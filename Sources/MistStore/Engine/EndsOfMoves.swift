@@ -187,7 +187,7 @@ extension MovedRecords {
             try takeBackParent(of: row, table)
         }
         for entry in try moves.all() where entry.zone == zone.id {
-            if try isOpen(entry), let known = try knownVersions.fetch(named: entry.name, in: zone.id) {
+            if let known = try versionToTell(of: entry) {
                 // There is nothing to look up in the zone.
                 try knownVersions.endConflict(known.id)
             } else {
@@ -197,12 +197,13 @@ extension MovedRecords {
         try moves.forgetEnded(from: zone.id)
     }
 
-    /// Whether what is known of an old record is to be told with its copy: the service does not have the copy.
-    private func isOpen(_ entry: Moves.Entry) throws -> Bool {
+    /// What is known of an old record and is to be told with its copy; `nil` where the service has the copy.
+    private func versionToTell(of entry: Moves.Entry) throws -> KnownVersion? {
         guard let (row, _) = try file.row(of: entry, db), row.zone != entry.zone,
-            let known = try knownVersions.fetch(named: entry.name, in: entry.zone)
-        else { return false }
-        return try known.row == row.id && known.tag != nil && !knownVersions.isAcknowledged(row.name, in: row.zone)
+            let known = try knownVersions.fetch(named: entry.name, in: entry.zone), known.row == row.id,
+            known.tag != nil, try !knownVersions.isAcknowledged(row.name, in: row.zone)
+        else { return nil }
+        return known
     }
 
     /// Puts the former parent back. The receipt has the one that the person chose.
